@@ -1,0 +1,98 @@
+//! What a recording holds, in order. Live views and replay both read a stream of entries.
+
+use serde::{Deserialize, Serialize};
+
+use crate::mark::Mark;
+use crate::process::{Member, ProcId};
+use crate::sample::{Gap, Sample};
+use crate::units::{Micros, Share};
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Entry {
+    /// The first entry of every recording.
+    Header(Header),
+    /// A process joined the tree, or what is known of it changed.
+    Member(Member),
+    /// A process left the tree.
+    Gone {
+        id: ProcId,
+        at: Micros,
+    },
+    /// Another process is now the one to watch.
+    Watch {
+        at: Micros,
+        id: ProcId,
+        why: String,
+    },
+    Sample(Sample),
+    Mark(Mark),
+    /// Something that is missing and belongs to no sample (ticks that were not recorded).
+    Gap {
+        at: Micros,
+        gap: Gap,
+        ticks: u64,
+    },
+    /// Something worth telling: a limit near, a verdict that changed, what the job printed last.
+    Event {
+        at: Micros,
+        kind: EventKind,
+        text: String,
+    },
+    /// The last entry of a recording that ended by itself.
+    End {
+        at: Micros,
+        exit: Option<Exit>,
+    },
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Header {
+    /// The run's name, also that of its folder.
+    pub name: String,
+    /// Wall clock at `Micros(0)`, microseconds since the Unix epoch.
+    pub started: u64,
+    pub host: String,
+    pub kernel: String,
+    /// `run` or `attach`.
+    pub how: String,
+    /// The job's command, secrets masked.
+    pub command: Vec<String>,
+    pub cwd: String,
+    pub interval: Micros,
+    /// Share of wall time that careful looks may take.
+    pub budget: Share,
+    pub lowtide: String,
+    pub cores: u32,
+    pub clock_ticks: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EventKind {
+    Info,
+    /// Less than a tenth of the limit is left.
+    LimitNear,
+    Verdict,
+    Leak,
+    /// The recording itself is in trouble (disk full, queue full).
+    Recording,
+    JobStopped,
+    JobContinued,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Exit {
+    Code(i32),
+    Signal(i32),
+}
+
+impl Exit {
+    /// As a shell would report it.
+    pub fn code(self) -> i32 {
+        match self {
+            Exit::Code(code) => code,
+            Exit::Signal(signal) => 128 + signal,
+        }
+    }
+}

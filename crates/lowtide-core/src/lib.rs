@@ -1,0 +1,13 @@
+//! lowtide's types and decisions. Nothing here opens a file, reads a clock or starts a thread:
+//! `lowtide-sys` and the program feed it values, and everything that is shown is computed here once.
+//!
+//! The flow, as modules: [`sample`] and [`mark`] are what was collected, [`entry`] is what a
+//! recording holds, and the views read what is computed from them.
+
+pub mod entry;
+pub mod mark;
+pub mod point;
+pub mod process;
+pub mod sample;
+pub mod units;
+pub mod verdict;
