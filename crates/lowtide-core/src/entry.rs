@@ -26,6 +26,12 @@ pub enum Entry {
     },
     Sample(Sample),
     Mark(Mark),
+    /// What the Python package measured inside the job, as the JSON object that it sent.
+    Record {
+        at: Micros,
+        pid: u32,
+        json: String,
+    },
     /// Something that is missing and belongs to no sample (ticks that were not recorded).
     Gap {
         at: Micros,
