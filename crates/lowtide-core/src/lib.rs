@@ -6,6 +6,7 @@
 
 pub mod entry;
 pub mod mark;
+pub mod output;
 pub mod point;
 pub mod process;
 pub mod sample;

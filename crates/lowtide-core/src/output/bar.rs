@@ -1,0 +1,302 @@
+//! Progress bars: tqdm (Trainer, Lightning, plain loops), Rich (newer Lightning) and Keras. One line
+//! in, one [`Bar`] out; what a bar counts is decided from its description by [`Bar::purpose`].
+
+use super::text::{clock, leading_number, trailing_fraction};
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bar {
+    /// The text before the bar, without its colon: `Epoch 3`, `Validation DataLoader 0`, or nothing.
+    pub label: String,
+    pub n: u64,
+    pub total: Option<u64>,
+    /// Seconds since the bar began, as it says itself.
+    pub elapsed: Option<f64>,
+    /// The bar begins anew with each epoch, and the epoch stands on another line.
+    pub keras: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// Says so itself: `Training`, `Epoch 3`, `Steps`.
+    Train,
+    Eval,
+    /// Loading, mapping, downloading: never a step.
+    Data,
+    /// A bar over epochs.
+    Epochs,
+    /// Says nothing that tells.
+    Unknown,
+}
+
+/// Words in the description of bars that prepare data or models, as `datasets`, `transformers`,
+/// `huggingface_hub`, `vllm` and common scripts print them.
+const DATA_WORDS: [&str; 37] = [
+    "map",
+    "filter",
+    "download",
+    "fetch",
+    "load",
+    "token",
+    "generating",
+    "resolv",
+    "extract",
+    "prepar",
+    "process",
+    "shard",
+    "cast",
+    "flatten",
+    "saving",
+    "creating",
+    "reading",
+    "weights",
+    "pack",
+    "adding",
+    "applying",
+    "truncat",
+    "convert",
+    "upload",
+    "encod",
+    "cache",
+    "caching",
+    "index",
+    "scan",
+    "import",
+    "copy",
+    "build",
+    "compil",
+    "captur",
+    "pull",
+    "files",
+    "json",
+];
+const EVAL_WORDS: [&str; 8] = [
+    "eval", "valid", "test", "predict", "infer", "sanity", "score", "scoring",
+];
+
+impl Bar {
+    pub fn parse(line: &str) -> Option<Bar> {
+        // Every form has `n/m`, a clock or a rate; most lines of a log have no such thing.
+        if !line.contains(['/', '[']) {
+            return None;
+        }
+        tqdm(line).or_else(|| keras(line)).or_else(|| rich(line))
+    }
+
+    pub fn purpose(&self) -> Purpose {
+        purpose_of(&self.label)
+    }
+
+    /// The number in `Epoch 3` or `Epoch 3/10`.
+    pub fn epoch(&self) -> Option<u64> {
+        epoch_in(&self.label).map(|(epoch, _)| epoch)
+    }
+}
+
+pub fn purpose_of(label: &str) -> Purpose {
+    let lower = label.to_ascii_lowercase();
+    let has = |words: &[&str]| words.iter().any(|w| lower.contains(w));
+    let words = || lower.split(|c: char| !c.is_ascii_alphabetic());
+    let first = words().find(|w| !w.is_empty()).unwrap_or("");
+    if lower.trim().is_empty() {
+        Purpose::Unknown
+    } else if DATA_WORDS.iter().any(|w| first.starts_with(w)) {
+        // `Tokenizing train dataset`, `Loading validation data`: what is done comes first.
+        Purpose::Data
+    } else if has(&EVAL_WORDS) || words().any(|w| w == "val" || w == "dev") {
+        Purpose::Eval
+    } else if has(&["train", "finetun", "fine-tun"]) || words().any(|w| w == "step" || w == "steps")
+    {
+        Purpose::Train
+    } else if lower.contains("epoch") {
+        if epoch_in(label).is_some() {
+            Purpose::Train
+        } else {
+            Purpose::Epochs
+        }
+    } else if has(&DATA_WORDS) {
+        Purpose::Data
+    } else {
+        Purpose::Unknown
+    }
+}
+
+/// `Epoch 3`, `epoch: 3/10`, `Epoch [3/10]` -> (3, Some(10)).
+pub fn epoch_in(text: &str) -> Option<(u64, Option<u64>)> {
+    let lower = text.to_ascii_lowercase();
+    let at = lower.find("epoch")?;
+    let rest = lower[at + 5..].trim_start_matches(['s', ' ', ':', '=', '[', '#', '(', '\'', '"']);
+    let (epoch, rest) = leading_number(rest)?;
+    let total = rest
+        .trim_start()
+        .strip_prefix('/')
+        .and_then(|r| leading_number(r.trim_start()))
+        .map(|(total, _)| total);
+    Some((epoch, total))
+}
+
+/// `desc:  12%|##   | 12/240 [00:10<03:00,  1.20it/s, loss=1.2]`, also without description or bar,
+/// and without a total: `12it [00:10,  1.20it/s]`.
+fn tqdm(line: &str) -> Option<Bar> {
+    let (open, elapsed) = line.match_indices(" [").find_map(|(at, _)| {
+        let inside = &line[at + 2..];
+        let (seconds, rest) = clock(inside)?;
+        rest.starts_with(['<', ',']).then_some((at, seconds))
+    })?;
+    let before = line[..open].trim_end();
+    let (head, n, total) = match trailing_fraction(before) {
+        Some((head, n, total)) => (head, n, Some(total)),
+        None => {
+            let digits = before.strip_suffix("it")?;
+            let start = digits.rfind(|c: char| !c.is_ascii_digit()).map_or(0, |i| {
+                i + digits[i..].chars().next().map_or(1, char::len_utf8)
+            });
+            (&digits[..start], digits[start..].parse().ok()?, None)
+        }
+    };
+    Some(Bar {
+        label: label_of(head),
+        n,
+        total,
+        elapsed: Some(elapsed),
+        keras: false,
+    })
+}
+
+/// What stands before `12%|###   |`.
+fn label_of(head: &str) -> String {
+    let mut label = head.trim();
+    if let Some(percent) = label.find("%|") {
+        label = label[..percent].trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    } else if let Some(bar) = label.find('|') {
+        label = &label[..bar];
+    }
+    label.trim().trim_end_matches(':').trim().to_owned()
+}
+
+/// ` 30/250 [====>.....] - ETA: 3s - loss: 0.5` and Keras 3's `30/250 ━━━━━━ 1s 12ms/step`.
+fn keras(line: &str) -> Option<Bar> {
+    let (n, rest) = leading_number(line.trim_start())?;
+    let (total, rest) = leading_number(rest.strip_prefix('/')?)?;
+    let rest = rest.trim_start();
+    let bar =
+        rest.starts_with('━') || (rest.starts_with('[') && rest[1..].starts_with(['=', '>', '.']));
+    (bar && total > 0).then(|| Bar {
+        label: String::new(),
+        n,
+        total: Some(total),
+        elapsed: None,
+        keras: true,
+    })
+}
+
+/// `Epoch 0/9 ━━━━━╸━━━━ 30/250 0:00:10 • 0:01:20 3.00it/s v_num: 0.000`
+fn rich(line: &str) -> Option<Bar> {
+    let is_bar = |c: char| matches!(c, '━' | '╸' | '╺');
+    let start = line.find(is_bar)?;
+    let end = line.rfind(is_bar)? + '━'.len_utf8();
+    let (n, rest) = leading_number(line[end..].trim_start())?;
+    let (total, rest) = leading_number(rest.strip_prefix('/')?)?;
+    Some(Bar {
+        label: line[..start].trim().to_owned(),
+        n,
+        total: Some(total),
+        elapsed: clock(rest.trim_start()).map(|(seconds, _)| seconds),
+        keras: false,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn bar(line: &str) -> (String, u64, Option<u64>) {
+        let bar = Bar::parse(line).unwrap_or_else(|| panic!("no bar: {line}"));
+        (bar.label, bar.n, bar.total)
+    }
+
+    #[test]
+    fn bars_of_every_kind() {
+        for (line, label, n, total) in [
+            (
+                "  5%|▌         | 12/240 [00:10<03:00,  1.20it/s]",
+                "",
+                12,
+                Some(240),
+            ),
+            (
+                "Training:  5%|5 | 12/240 [1:00:10<03:00,  1.20s/it, loss=0.2]",
+                "Training",
+                12,
+                Some(240),
+            ),
+            (
+                "Epoch 0:  12%|█▏| 30/250 [00:03<00:22,  9.98it/s, v_num=0]",
+                "Epoch 0",
+                30,
+                Some(250),
+            ),
+            (
+                "Validation DataLoader 0: 100%|██| 5/5 [00:00<00:00, 99.0it/s]",
+                "Validation DataLoader 0",
+                5,
+                Some(5),
+            ),
+            ("12it [00:10,  1.20it/s]", "", 12, None),
+            ("steps: 7it [00:10, ?it/s]", "steps", 7, None),
+            ("  0%|          | 0/249 [00:00<?, ?it/s]", "", 0, Some(249)),
+            ("12/240 [00:10<03:00]", "", 12, Some(240)),
+            (
+                " 30/250 [==>...........] - ETA: 3s - loss: 0.5",
+                "",
+                30,
+                Some(250),
+            ),
+            (
+                "30/250 ━━━━━━━━━━━━━━━━━━━━ 1s 12ms/step - loss: 0.5",
+                "",
+                30,
+                Some(250),
+            ),
+            (
+                "Epoch 0/9 ━━━╸━━━━ 30/250 0:00:10 • 0:01:20 3.00it/s v_num: 0",
+                "Epoch 0/9",
+                30,
+                Some(250),
+            ),
+        ] {
+            assert_eq!(bar(line), (label.to_owned(), n, total), "{line}");
+        }
+        for line in [
+            "step 12/240 took 3 s",
+            "model.safetensors: 12%|█ | 1.20G/4.98G [00:10<00:30, 110MB/s]",
+            "[12/240] ok",
+            "see https://a.b/1/2 [1]",
+        ] {
+            assert_eq!(Bar::parse(line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_description_says_what_is_counted() {
+        for (label, purpose) in [
+            ("", Purpose::Unknown),
+            ("Training", Purpose::Train),
+            ("Epoch 3/10", Purpose::Train),
+            ("Epochs", Purpose::Epochs),
+            ("Validation DataLoader 0", Purpose::Eval),
+            ("Sanity Checking DataLoader 0", Purpose::Eval),
+            ("val", Purpose::Eval),
+            ("Map (num_proc=4)", Purpose::Data),
+            ("Tokenizing train dataset", Purpose::Data),
+            ("model shards", Purpose::Data),
+            ("Downloading shards", Purpose::Data),
+            ("Loading checkpoint shards", Purpose::Data),
+            ("loss 0.23", Purpose::Unknown),
+        ] {
+            assert_eq!(purpose_of(label), purpose, "{label}");
+        }
+        assert_eq!(epoch_in("Epoch [3/10]"), Some((3, Some(10))));
+        assert_eq!(epoch_in("Train Epoch: 7 [640/60000]"), Some((7, None)));
+    }
+}

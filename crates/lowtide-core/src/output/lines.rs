@@ -1,0 +1,175 @@
+//! Cuts a job's output into lines a person would see: carriage returns and cursor moves end a line,
+//! colours vanish, and the end of a progress bar ends a line too, because `print` in a loop lands
+//! right behind the bar. Fed with chunks of any size; the cuts do not depend on the chunks.
+
+/// What a line may hold before its rest is dropped. A Trainer dictionary with fifty metrics has
+/// about 2 kB; base64 blobs and binary junk go far beyond.
+const LINE_CAP: usize = 16 * 1024;
+
+/// Titles and links (OSC sequences) are short; a stray `ESC ]` must not swallow the rest of a log.
+const OSC_CAP: u16 = 512;
+
+#[derive(Debug, Default)]
+pub struct Lines {
+    line: Vec<u8>,
+    state: State,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+enum State {
+    #[default]
+    Text,
+    Escape,
+    Csi,
+    Osc(u16),
+}
+
+impl Lines {
+    /// Hands every line that `chunk` completes to `each`; empty ones are left out.
+    pub fn feed(&mut self, chunk: &[u8], mut each: impl FnMut(&str)) {
+        let mut rest = chunk;
+        while let Some(&byte) = rest.first() {
+            if let State::Text = self.state {
+                // The common case in one stride: plain bytes up to the next one that means something.
+                let plain = rest
+                    .iter()
+                    .position(|b| *b < 0x20 || *b == b']' || *b == 0x7f)
+                    .unwrap_or(rest.len());
+                if plain > 0 {
+                    self.push(&rest[..plain]);
+                    rest = &rest[plain..];
+                    continue;
+                }
+            }
+            rest = &rest[1..];
+            self.one(byte, &mut each);
+        }
+    }
+
+    /// The last line, when the source ended without a line end.
+    pub fn finish(&mut self, mut each: impl FnMut(&str)) {
+        self.end(&mut each);
+    }
+
+    fn push(&mut self, bytes: &[u8]) {
+        let room = LINE_CAP - self.line.len().min(LINE_CAP);
+        self.line.extend_from_slice(&bytes[..bytes.len().min(room)]);
+    }
+
+    fn one(&mut self, byte: u8, each: &mut impl FnMut(&str)) {
+        self.state = match (self.state, byte) {
+            (State::Text, 0x1b) | (State::Osc(_), 0x1b) => State::Escape,
+            // Keras redraws with backspaces.
+            (State::Text, b'\n' | b'\r' | 0x08) => {
+                self.end(each);
+                State::Text
+            }
+            (State::Text, b'\t') => {
+                self.push(b" ");
+                State::Text
+            }
+            (State::Text, b']') => {
+                self.push(b"]");
+                if ends_a_bar(&self.line) {
+                    self.end(each);
+                }
+                State::Text
+            }
+            (State::Text, _) => State::Text,
+            (State::Escape, b'[') => State::Csi,
+            (State::Escape, b']') => State::Osc(0),
+            (State::Escape, b'\n') => {
+                self.end(each);
+                State::Text
+            }
+            (State::Escape, _) => State::Text,
+            (State::Csi, 0x20..=0x3f) => State::Csi,
+            // Moves of the cursor to another line, and clearing of the screen.
+            (State::Csi, b'A' | b'B' | b'E' | b'F' | b'H' | b'f' | b'J') => {
+                self.end(each);
+                State::Text
+            }
+            (State::Csi, b'\n' | b'\r') => {
+                self.end(each);
+                State::Text
+            }
+            (State::Csi, _) => State::Text,
+            (State::Osc(_), 0x07 | b'\n') => State::Text,
+            (State::Osc(seen), _) if seen >= OSC_CAP => State::Text,
+            (State::Osc(seen), _) => State::Osc(seen + 1),
+        };
+    }
+
+    fn end(&mut self, each: &mut impl FnMut(&str)) {
+        if !self.line.is_empty() {
+            each(&String::from_utf8_lossy(&self.line));
+            self.line.clear();
+        }
+    }
+}
+
+/// Does this text, which ends in `]`, end in `12/240 [00:10<03:00, 1.2it/s]` or `12it [00:10, 1.2it/s]`?
+fn ends_a_bar(line: &[u8]) -> bool {
+    let Some(open) = line.windows(2).rposition(|w| w == b" [") else {
+        return false;
+    };
+    let inside = &line[open + 2..];
+    let clock = inside
+        .iter()
+        .take_while(|b| b.is_ascii_digit() || **b == b':')
+        .count();
+    let before = line[..open].last().copied().unwrap_or(b' ');
+    clock >= 4
+        && inside[..clock].contains(&b':')
+        && matches!(inside.get(clock), Some(b'<' | b','))
+        && (before.is_ascii_alphanumeric())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(bytes: &[u8]) -> Vec<String> {
+        let mut out = Vec::new();
+        let mut lines = Lines::default();
+        lines.feed(bytes, |l| out.push(l.to_owned()));
+        lines.finish(|l| out.push(l.to_owned()));
+        out
+    }
+
+    #[test]
+    fn redraws_colours_and_cursor_moves_are_understood() {
+        assert_eq!(lines(b"a\rb\r\nc"), ["a", "b", "c"]);
+        assert_eq!(
+            lines(b"\x1b[1mbold\x1b[0m text\x1b[A\rup"),
+            ["bold text", "up"]
+        );
+        assert_eq!(lines(b"\x1b]0;title\x07shown\n"), ["shown"]);
+        assert_eq!(
+            lines(b"12/50 [==>]\x08\x08\x0813/50"),
+            ["12/50 [==>]", "13/50"]
+        );
+    }
+
+    #[test]
+    fn a_print_behind_a_bar_is_a_line_of_its_own() {
+        assert_eq!(
+            lines(b"\r  5%|x  | 12/240 [00:10<03:00,  1.20it/s]Step 12: RAM 5552 MB\n"),
+            [
+                "  5%|x  | 12/240 [00:10<03:00,  1.20it/s]",
+                "Step 12: RAM 5552 MB"
+            ]
+        );
+        assert_eq!(lines(b"[10:12:33] step 3\n"), ["[10:12:33] step 3"]);
+        assert_eq!(lines(b"Epoch [1][50/730] lr\n"), ["Epoch [1][50/730] lr"]);
+    }
+
+    #[test]
+    fn a_line_without_an_end_stays_bounded() {
+        let mut reader = Lines::default();
+        for _ in 0..100 {
+            reader.feed(&[b'x'; 4096], |_| panic!("no line has ended"));
+        }
+        assert!(reader.line.len() <= LINE_CAP);
+    }
+}

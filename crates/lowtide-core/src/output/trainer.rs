@@ -1,0 +1,171 @@
+//! What Hugging Face's Trainer and Unsloth print besides bars: log dictionaries
+//! (`{'loss': 1.2, 'epoch': 0.12}`), the block of settings before training, and a few headings.
+
+use super::text::leading_grouped;
+use crate::mark::{Geometry, Phase};
+
+/// A printed log dictionary. Newer versions print the numbers as strings.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LogDict {
+    pub epoch: Option<f64>,
+    pub step: Option<u64>,
+    pub kind: DictKind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DictKind {
+    Train,
+    Eval,
+    /// The last one: `train_runtime`.
+    Summary,
+}
+
+pub fn log_dict(line: &str) -> Option<LogDict> {
+    let open = line.find("{'").or_else(|| line.find("{\""))?;
+    let text = &line[open..];
+    let close = text.rfind('}')?;
+    let text = &text[..close];
+    let kind = if key(text, "train_runtime").is_some() {
+        DictKind::Summary
+    } else if key(text, "eval_loss").is_some() || key(text, "eval_runtime").is_some() {
+        DictKind::Eval
+    } else if key(text, "loss").is_some() {
+        DictKind::Train
+    } else {
+        return None;
+    };
+    let number = |name| key(text, name).and_then(number_at).filter(|v| *v >= 0.0);
+    Some(LogDict {
+        epoch: number("epoch"),
+        step: number("step")
+            .or_else(|| number("global_step"))
+            .map(|v| v as u64),
+        kind,
+    })
+}
+
+/// What follows `'name':` in a printed dictionary.
+fn key<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    text.match_indices(name).find_map(|(at, _)| {
+        let quoted = text[..at].ends_with(['\'', '"']);
+        let rest = text[at + name.len()..].strip_prefix(['\'', '"'])?;
+        let value = rest.trim_start().strip_prefix(':')?;
+        quoted.then(|| value.trim_start())
+    })
+}
+
+fn number_at(text: &str) -> Option<f64> {
+    let text = text.trim_start_matches(['\'', '"']);
+    let end = text
+        .find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | 'e' | 'E' | '-' | '+')))
+        .unwrap_or(text.len());
+    text[..end].parse().ok().filter(|v: &f64| v.is_finite())
+}
+
+/// One line of the settings block; several settings may share it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Settings {
+    pub geometry: Geometry,
+    pub epochs: Option<u64>,
+    pub total_steps: Option<u64>,
+    /// Examples per optimizer step over all processes.
+    pub total_batch: Option<u64>,
+}
+
+pub fn settings(line: &str) -> Option<Settings> {
+    if !line.contains(" = ") {
+        return None;
+    }
+    let mut found = Settings::default();
+    let mut any = false;
+    for part in line.split('|') {
+        let Some((name, value)) = part.split_once(" = ") else {
+            continue;
+        };
+        let Some((value, _)) = leading_grouped(value.trim_start()) else {
+            continue;
+        };
+        let name = name.trim().to_ascii_lowercase();
+        let slot = if name.ends_with("num examples") {
+            &mut found.geometry.examples
+        } else if name.ends_with("batch size per device") {
+            &mut found.geometry.batch
+        } else if name.ends_with("gradient accumulation steps") {
+            &mut found.geometry.accumulate
+        } else if name.ends_with("data parallel gpus") {
+            &mut found.geometry.world
+        } else if name.ends_with("num epochs") {
+            &mut found.epochs
+        } else if name.ends_with("total optimization steps") || name.ends_with("total steps") {
+            &mut found.total_steps
+        } else if name.contains("total train batch size") || name.contains("total batch size") {
+            &mut found.total_batch
+        } else {
+            continue;
+        };
+        *slot = Some(value);
+        any = true;
+    }
+    any.then_some(found)
+}
+
+/// `***** Running training *****` and friends: which block of settings follows, or what begins.
+pub fn heading(line: &str) -> Option<Phase> {
+    if line.contains("***** Running training *****") {
+        Some(Phase::Train)
+    } else if line.contains("***** Running Evaluation *****")
+        || line.contains("***** Running Prediction *****")
+        || line.contains("***** Running evaluation *****")
+    {
+        Some(Phase::Eval)
+    } else if line.contains("Saving model checkpoint to") {
+        Some(Phase::Save)
+    } else {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dictionaries_old_and_new() {
+        let dict =
+            log_dict("{'loss': 1.2, 'grad_norm': 0.3, 'learning_rate': 2e-05, 'epoch': 0.12}");
+        assert_eq!(
+            dict,
+            Some(LogDict {
+                epoch: Some(0.12),
+                step: None,
+                kind: DictKind::Train
+            })
+        );
+        let quoted = log_dict("{'loss': '1.2', 'grad_norm': '0.3', 'epoch': '0.12'}");
+        assert_eq!(quoted, dict);
+        let eval = log_dict("{'eval_loss': 0.9, 'eval_runtime': 1.2, 'epoch': 1.0}").unwrap();
+        assert_eq!((eval.kind, eval.epoch), (DictKind::Eval, Some(1.0)));
+        let last = log_dict("{'train_runtime': 60.1, 'train_loss': 0.4, 'epoch': 3.0}").unwrap();
+        assert_eq!(last.kind, DictKind::Summary);
+        for line in ["{'a': 1}", "{\"loss_fn\": 3}", "loss: 3", "{'eval_bleu': 3"] {
+            assert_eq!(log_dict(line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn settings_of_trainer_and_unsloth() {
+        let line = "O^O/ \\_/ \\    Batch size per device = 2 | Gradient accumulation steps = 4";
+        let found = settings(line).unwrap();
+        assert_eq!(found.geometry.batch, Some(2));
+        assert_eq!(found.geometry.accumulate, Some(4));
+        let line = "\\        /    Data Parallel GPUs = 1 | Total batch size (2 x 4 x 1) = 8";
+        let found = settings(line).unwrap();
+        assert_eq!(
+            (found.geometry.world, found.total_batch),
+            (Some(1), Some(8))
+        );
+        let found = settings("  Num examples = 1,663").unwrap();
+        assert_eq!(found.geometry.examples, Some(1663));
+        assert_eq!(settings("x = 3"), None);
+    }
+}
