@@ -2,6 +2,8 @@
 //!
 //! Everything here wires core's decisions and sys's readings to files, terminals and people.
 
+pub mod marks;
+
 use std::process::ExitCode;
 
 /// What the binary does: everything but naming itself.

@@ -1,0 +1,88 @@
+//! The shared page: what the watcher asks of the training loop. The loop maps it read-only and
+//! looks at it once a step without a system call; we write it with plain writes.
+
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+const SIZE: usize = 4096;
+const MAGIC: &[u8; 8] = b"LOWTIDE1";
+const ATTEMPT: u64 = 8;
+const REQUEST: u64 = 12;
+const STOP_AT: u64 = 16;
+const HEARTBEAT: u64 = 24;
+
+/// What is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Request {
+    Nothing,
+    /// Save a checkpoint and stop at this step (0: the next step boundary).
+    StopAt(u64),
+}
+
+pub struct Page {
+    file: File,
+}
+
+impl Page {
+    pub fn create(path: &Path) -> Result<Page> {
+        let file = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(0o600)
+            .open(path)
+            .with_context(|| format!("cannot make {}", path.display()))?;
+        let mut bytes = [0; SIZE];
+        bytes[..MAGIC.len()].copy_from_slice(MAGIC);
+        file.write_all_at(&bytes, 0)?;
+        Ok(Page { file })
+    }
+
+    /// The loop ignores a request of a watcher that has not been heard of for a minute.
+    pub fn beat(&mut self, monotonic_ns: u64) -> Result<()> {
+        Ok(self
+            .file
+            .write_all_at(&monotonic_ns.to_le_bytes(), HEARTBEAT)?)
+    }
+
+    pub fn ask(&mut self, request: Request) -> Result<()> {
+        let (byte, step) = match request {
+            Request::Nothing => (0_u8, 0),
+            Request::StopAt(step) => (1, step),
+        };
+        // The step first: a loop that sees the request must see its step too.
+        self.file.write_all_at(&step.to_le_bytes(), STOP_AT)?;
+        Ok(self.file.write_all_at(&[byte], REQUEST)?)
+    }
+
+    pub fn set_attempt(&mut self, attempt: u32) -> Result<()> {
+        Ok(self.file.write_all_at(&attempt.to_le_bytes(), ATTEMPT)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_is_laid_out_as_documented() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("page");
+        let mut page = Page::create(&path).unwrap();
+        page.set_attempt(3).unwrap();
+        page.ask(Request::StopAt(90)).unwrap();
+        page.beat(7).unwrap();
+        let bytes = std::fs::read(&path).unwrap();
+        assert_eq!(bytes.len(), SIZE);
+        assert_eq!(&bytes[..8], MAGIC);
+        assert_eq!(bytes[8..12], 3_u32.to_le_bytes());
+        assert_eq!(bytes[12], 1);
+        assert_eq!(bytes[16..24], 90_u64.to_le_bytes());
+        assert_eq!(bytes[24..32], 7_u64.to_le_bytes());
+        page.ask(Request::Nothing).unwrap();
+        assert_eq!(std::fs::read(&path).unwrap()[12], 0);
+    }
+}
