@@ -5,10 +5,13 @@
 //! recording holds, and the views read what is computed from them.
 
 pub mod entry;
+pub mod judge;
 pub mod mark;
 pub mod output;
 pub mod point;
 pub mod process;
 pub mod sample;
+pub mod series;
+pub mod stats;
 pub mod units;
 pub mod verdict;

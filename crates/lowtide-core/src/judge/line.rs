@@ -1,0 +1,128 @@
+//! The floor line: what the rules look at instead of samples. It is built from the buckets of a
+//! [`Series`]: without start-up where marks tell it, without evaluation and saving where phases are
+//! known, and with one low-water point per window of the axis.
+
+use crate::point::Context;
+use crate::series::Series;
+use crate::stats;
+
+/// Windows of the coarse line. Enough to place a knee within 2 % of the run, few enough that the
+/// quadratic steps stay in microseconds.
+const WINDOWS: usize = 64;
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Line {
+    pub xs: Vec<f64>,
+    pub ys: Vec<f64>,
+    pub crests: Vec<f64>,
+}
+
+impl Line {
+    pub fn len(&self) -> usize {
+        self.xs.len()
+    }
+
+    pub fn first_x(&self) -> f64 {
+        self.xs.first().copied().unwrap_or(0.0)
+    }
+
+    pub fn last_x(&self) -> f64 {
+        self.xs.last().copied().unwrap_or(0.0)
+    }
+
+    pub fn span(&self) -> f64 {
+        self.last_x() - self.first_x()
+    }
+
+    /// The part from `x` on.
+    pub fn from(&self, x: f64) -> Line {
+        let at = self.xs.partition_point(|v| *v < x);
+        Line {
+            xs: self.xs[at..].to_vec(),
+            ys: self.ys[at..].to_vec(),
+            crests: self.crests[at..].to_vec(),
+        }
+    }
+
+    fn push(&mut self, x: f64, y: f64, crest: f64) {
+        self.xs.push(x);
+        self.ys.push(y);
+        self.crests.push(crest);
+    }
+
+    /// One point per bucket.
+    pub fn fine(series: &Series, context: &Context) -> (Line, Trim) {
+        let buckets = series.buckets();
+        let trained = buckets.iter().filter(|b| b.train_floor.is_some()).count();
+        let by_phase = trained * 2 >= buckets.len() && trained >= 2;
+        let start = context.first_step.filter(|_| context.marked);
+        let mut trim = Trim::default();
+        let mut line = Line::default();
+        for bucket in buckets {
+            if start.is_some_and(|x| bucket.last < x) {
+                trim.start_up += 1;
+                continue;
+            }
+            let floor = match bucket.train_floor {
+                Some(floor) if by_phase => floor,
+                None if by_phase => {
+                    trim.phases += 1;
+                    continue;
+                }
+                _ => bucket.floor,
+            };
+            let at = if floor == bucket.floor {
+                bucket.floor_at
+            } else {
+                (bucket.first + bucket.last) / 2.0
+            };
+            line.push(at, floor, bucket.crest);
+        }
+        (line, trim)
+    }
+
+    /// The low-water mark of each window of equal width; short lines stay as they are.
+    pub fn coarse(&self) -> Line {
+        if self.len() <= WINDOWS {
+            return self.clone();
+        }
+        let (first, width) = (self.first_x(), self.span() / WINDOWS as f64);
+        let mut line = Line::default();
+        let mut window = usize::MAX;
+        for i in 0..self.len() {
+            let at = (((self.xs[i] - first) / width) as usize).min(WINDOWS - 1);
+            let last = line.len().wrapping_sub(1);
+            if at != window {
+                window = at;
+                line.push(self.xs[i], self.ys[i], self.crests[i]);
+            } else {
+                if self.ys[i] < line.ys[last] {
+                    line.ys[last] = self.ys[i];
+                    line.xs[last] = self.xs[i];
+                }
+                line.crests[last] = line.crests[last].max(self.crests[i]);
+            }
+        }
+        line
+    }
+
+    /// The same line without lone dips and bumps: each point is the middle one of three.
+    pub fn smooth(&self) -> Vec<f64> {
+        if self.len() < 12 {
+            return self.ys.clone();
+        }
+        let mut ys = self.ys.clone();
+        for (middle, three) in ys[1..].iter_mut().zip(self.ys.windows(3)) {
+            let mut three = [three[0], three[1], three[2]];
+            *middle = stats::median(&mut three).unwrap_or(*middle);
+        }
+        ys
+    }
+}
+
+/// What was left out of the line, in buckets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Trim {
+    pub start_up: usize,
+    pub phases: usize,
+}

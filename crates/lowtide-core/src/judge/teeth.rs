@@ -1,0 +1,114 @@
+//! Rule "saw-teeth": memory that is handed back again and again is judged by its valleys. A rise
+//! since the last valley proves nothing, because the next fall may undo it.
+
+use super::line::Line;
+use crate::stats;
+
+/// A fall counts as one of the teeth when it is this share of the largest fall: collections differ
+/// in depth, and half of the deepest one is still the same mechanism.
+const LIKE_THE_LARGEST: f64 = 0.4;
+/// Falls below this share of the level are ripple.
+const LEAST_FALL: f64 = 0.02;
+/// Falls below this many times the noise of the line are ripple.
+const LEAST_NOISE: f64 = 6.0;
+/// Fewer valleys than this are no pattern.
+const LEAST_VALLEYS: usize = 3;
+/// The beginning of a run frees what loading needed: falls there are no teeth.
+const START_SHARE: f64 = 0.1;
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Teeth {
+    pub valleys: Line,
+    /// The largest fall.
+    pub depth: f64,
+}
+
+/// The valleys of a saw-tooth, when there is one.
+pub fn teeth(fine: &Line) -> Option<Teeth> {
+    let body = fine.from(fine.first_x() + START_SHARE * fine.span());
+    if body.len() < 8 {
+        return None;
+    }
+    let depth = largest_fall(&body.ys);
+    let level = stats::median(&mut body.ys.clone())?;
+    if depth < LEAST_FALL * level || depth < LEAST_NOISE * stats::noise(&body.ys) {
+        return None;
+    }
+    let valleys = valleys(&body, LIKE_THE_LARGEST * depth);
+    (valleys.len() >= LEAST_VALLEYS).then_some(Teeth { valleys, depth })
+}
+
+pub fn largest_fall(ys: &[f64]) -> f64 {
+    let mut high = f64::NEG_INFINITY;
+    let mut fall: f64 = 0.0;
+    for y in ys {
+        high = high.max(*y);
+        fall = fall.max(high - y);
+    }
+    fall
+}
+
+/// Lows that follow a fall of at least `least`, each the lowest point before the next such rise.
+fn valleys(line: &Line, least: f64) -> Line {
+    let mut found = Line::default();
+    let (mut high, mut low) = (line.ys[0], 0usize);
+    let mut falling = false;
+    for i in 1..line.len() {
+        let y = line.ys[i];
+        if falling {
+            if y <= line.ys[low] {
+                low = i;
+            } else if y - line.ys[low] >= least {
+                found.take(line, low);
+                falling = false;
+                high = y;
+            }
+        } else {
+            high = high.max(y);
+            if high - y >= least {
+                falling = true;
+                low = i;
+            }
+        }
+    }
+    if falling {
+        found.take(line, low);
+    }
+    found
+}
+
+impl Line {
+    fn take(&mut self, other: &Line, i: usize) {
+        self.xs.push(other.xs[i]);
+        self.ys.push(other.ys[i]);
+        self.crests.push(other.crests[i]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(shape: impl Fn(f64) -> f64) -> Line {
+        let xs: Vec<f64> = (0..200).map(f64::from).collect();
+        let ys: Vec<f64> = xs.iter().map(|x| shape(*x)).collect();
+        Line {
+            crests: ys.clone(),
+            xs,
+            ys,
+        }
+    }
+
+    #[test]
+    fn valleys_of_a_saw_are_its_low_points() {
+        let saw = teeth(&line(|x| 100.0 + x % 25.0)).unwrap();
+        assert!(saw.valleys.len() >= 6);
+        assert!(saw.valleys.ys.iter().all(|y| *y == 100.0));
+    }
+
+    #[test]
+    fn a_line_and_a_single_fall_have_no_teeth() {
+        assert_eq!(teeth(&line(|x| 100.0 + x)), None);
+        assert_eq!(teeth(&line(|x| if x < 90.0 { 150.0 } else { 100.0 })), None);
+    }
+}

@@ -1,0 +1,47 @@
+//! How evidence lines write places and paces on the axis.
+
+use crate::units::{show_bytes, show_duration};
+use crate::verdict::{Axis, Evidence};
+
+/// `step 83`, `3m 20s`, `sample 12`.
+pub fn place(axis: Axis, x: f64) -> String {
+    match axis {
+        Axis::Step => format!("step {x:.0}"),
+        Axis::Time => show_duration(x),
+        Axis::Sample => format!("sample {x:.0}"),
+    }
+}
+
+/// `60 steps`, `3m 20s`, `12 samples`.
+pub fn stretch(axis: Axis, length: f64) -> String {
+    match axis {
+        Axis::Step => format!("{length:.0} steps"),
+        Axis::Time => show_duration(length),
+        Axis::Sample => format!("{length:.0} samples"),
+    }
+}
+
+/// `21 MB/step`, `3.2 MB/min`: time is told per minute, as people do.
+pub fn pace(axis: Axis, slope: f64) -> String {
+    match axis {
+        Axis::Step => format!("{}/step", show_bytes(slope)),
+        Axis::Time => format!("{}/min", show_bytes(slope * 60.0)),
+        Axis::Sample => format!("{}/sample", show_bytes(slope)),
+    }
+}
+
+pub fn percent(share: f64) -> String {
+    let value = share * 100.0;
+    if value.abs() < 10.0 {
+        format!("{value:.1} %")
+    } else {
+        format!("{value:.0} %")
+    }
+}
+
+pub fn evidence(rule: &str, says: String) -> Evidence {
+    Evidence {
+        rule: rule.to_owned(),
+        says,
+    }
+}
