@@ -3,6 +3,7 @@
 //! Everything here wires core's decisions and sys's readings to files, terminals and people.
 
 pub mod marks;
+pub mod recording;
 
 use std::process::ExitCode;
 

@@ -1,0 +1,43 @@
+//! A run on disk: an append-only log of [`Entry`](lowtide_core::entry::Entry), written by one
+//! thread while the job runs and read by everything that shows or judges it, live or later.
+//!
+//! The file, version 1 (all fixed-width numbers little-endian; docs/recording.md has every column):
+//!
+//! ```text
+//! file    = "lowtide\n" version:u32 frame*
+//! frame   = length:u32 crc32:u32 payload          the checksum covers the length and the payload
+//! payload = key:u8 record*                        key is 1 when it needs nothing before it
+//! record  = kind:u8 length:varint body
+//! ```
+//!
+//! A frame is one tick: the sample, and what was told since the one before. Samples and marks are
+//! rows of integers, stored as differences from the row before; everything else is rare and JSON.
+//! What did not change costs a bit, or nothing.
+//!
+//! What can go wrong, and what it costs:
+//! - The writer is killed: the last frame may be incomplete. Readers stop before it.
+//! - The disk is full or hangs: frames wait in memory, then whole ticks are dropped and counted in
+//!   a gap. Half a frame is cut off again, or overwritten by the same bytes later.
+//! - The power fails: what was written since the last fsync ([`writer::SYNC_EVERY`]) may be lost.
+//! - Bytes in the middle are damaged: readers go on at the next keyframe
+//!   ([`codec::KEY_EVERY`]) and report a gap with the number of ticks lost.
+//!
+//! There is one writer and it writes at offsets it knows, so there are no locks and no mapped
+//! memory: both behave badly on NFS and Lustre.
+
+mod cells;
+pub mod codec;
+pub mod frame;
+pub mod reader;
+mod rows;
+mod sample;
+pub mod store;
+pub mod summary;
+pub mod writer;
+
+pub use reader::{Recording, RecordingError};
+pub use store::Store;
+pub use writer::{Notice, Recorder};
+
+/// The name of the log in a run's folder.
+pub const FILE_NAME: &str = "recording.lowtide";
