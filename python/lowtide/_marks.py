@@ -1,0 +1,255 @@
+"""Marks: the state of the training loop, kept here and sent to a watcher when there is one.
+
+Fed by the user's loop and by the callbacks; read by the watcher through `_link`. State is kept
+even without a watcher, so that one that comes late learns it all from the next mark. Each
+datagram carries all of the state, so a lost one loses nothing but its moment.
+"""
+
+import atexit
+import itertools
+import json
+import math
+import os
+import threading
+import time
+from typing import Any, Dict, Mapping, Optional
+
+from . import _link
+
+VERSION = 1
+# A loop faster than this does not get one datagram a step: the sending (about 10 us) would be
+# seen in its speed, and no watcher samples a thousand times a second.
+MIN_GAP_S = 0.001
+PHASES = ("start", "train", "eval", "save", "end")
+RANK_VARIABLES = ("RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK")
+
+_monotonic = time.monotonic
+_state: Dict[str, Any] = {}
+_geometry: Dict[str, Any] = {}
+_sequence = itertools.count(1)
+_watcher: Optional[_link.Link] = None
+_dead: Optional[tuple] = None
+# Two moments on the monotonic clock: before the first, a mark without a watcher returns at once;
+# before the second, a mark that only counts on is kept but not sent.
+_look_at = 0.0
+_send_at = 0.0
+_unsent = False
+_looking = threading.Lock()
+
+
+def mark(
+    step: Optional[int] = None,
+    epoch: Optional[float] = None,
+    phase: Optional[str] = None,
+    examples: Optional[int] = None,
+    total_steps: Optional[int] = None,
+    geometry: Optional[Mapping[str, Any]] = None,
+) -> None:
+    """Say where the loop is. Leave out what has not changed.
+
+    `step` counts optimizer steps done, `epoch` passes over the data with a fraction, `phase` is
+    one of start, train, eval, save, end, `examples` counts examples seen so far. `geometry` may
+    hold examples, batch, accumulate, world and epoch_steps.
+    """
+    state = _state
+    if step is not None:
+        state["step"] = step
+    if epoch is not None:
+        state["epoch"] = epoch
+    if phase is not None:
+        state["phase"] = phase
+    if examples is not None:
+        state["examples"] = examples
+    if total_steps is not None:
+        state["total_steps"] = total_steps
+    if geometry is not None:
+        _geometry.update(geometry)
+    now = _monotonic()
+    if _watcher is None:
+        if now < _look_at:
+            return
+        _look(now)
+    _send_state(now, phase is not None or geometry is not None)
+
+
+class phase:  # noqa: N801 - reads as a function: `with lowtide.phase("eval"):`
+    """`with lowtide.phase("eval"):` marks the phase, and the one before it when the block ends."""
+
+    __slots__ = ("name", "_before")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._before: Optional[str] = None
+
+    def __enter__(self) -> "phase":
+        self._before = _state.get("phase")
+        mark(phase=self.name)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        mark(phase=self._before or "train")
+
+
+def guard(step: Optional[int] = None) -> bool:
+    """Should the loop checkpoint and stop now? One byte of a shared page, no system call.
+
+    The watcher names a step so that all ranks stop at the same one: it is compared with `step`,
+    or with the step that was last marked.
+    """
+    watcher = _watcher
+    if watcher is None:
+        now = _monotonic()
+        if now < _look_at:
+            return False
+        _look(now)
+        watcher = _watcher
+        if watcher is None:
+            return False
+    try:
+        return watcher.stop_at(_state.get("step", 0) if step is None else step)
+    except Exception:
+        return False
+
+
+def record(values: Mapping[str, Any]) -> None:
+    """Put numbers and strings (two levels at most) into the recording, at this step."""
+    _send_extra("record", values)
+
+
+def note(text: str) -> None:
+    """Put one line for people into the recording."""
+    _send_extra("note", text)
+
+
+def watched() -> bool:
+    """Is there a watcher? Looks now, whatever the last look said."""
+    if _watcher is None:
+        _look(_monotonic())
+    return _watcher is not None
+
+
+def current() -> Dict[str, Any]:
+    """A copy of the state, for those who add to it."""
+    return dict(_state)
+
+
+def _look(now: float) -> None:
+    global _watcher, _look_at
+    if not _looking.acquire(blocking=False):
+        return  # another thread looks already: nobody waits
+    try:
+        _look_at = now + _link.LOOK_EVERY_S
+        if _watcher is None:
+            _watcher = _link.find(_dead)
+    except Exception:
+        _watcher = None
+    finally:
+        _looking.release()
+
+
+def _send_extra(kind: str, value: Any) -> None:
+    now = _monotonic()
+    if _watcher is None:
+        if now < _look_at:
+            return
+        _look(now)
+    _send(now, {"kind": kind, "text" if kind == "note" else kind: value})
+
+
+def _send_state(now: float, must: bool) -> None:
+    global _send_at, _unsent
+    if now < _send_at and not must:
+        _unsent = True
+        return
+    _send_at = now + MIN_GAP_S
+    _unsent = False
+    _send(now, None)
+
+
+def _send(now: float, extra: Optional[Dict[str, Any]]) -> None:
+    global _watcher, _look_at, _dead
+    watcher = _watcher
+    if watcher is None:
+        return
+    message: Dict[str, Any] = {
+        "v": VERSION,
+        "seq": next(_sequence),
+        "t": time.monotonic_ns(),
+        "pid": os.getpid(),
+        "rank": _rank(),
+    }
+    try:
+        message.update(_state)
+        if _geometry:
+            message["geometry"] = dict(_geometry)
+        if extra:
+            message.update(extra)
+        data = _encode(message)
+    except Exception:
+        return
+    if not watcher.send(data):
+        _dead = watcher.identity
+        _watcher = None
+        _look_at = now + _link.LOOK_EVERY_S
+        watcher.close()
+
+
+def _encode(message: Dict[str, Any]) -> bytes:
+    try:
+        text = json.dumps(message, separators=(",", ":"), default=_plain, allow_nan=False)
+    except ValueError:  # a loss that went to NaN: JSON has no word for it, and null says as much
+        text = json.dumps(_finite(message), separators=(",", ":"), default=_plain)
+    return text.encode("utf-8", "replace")
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(inner) for inner in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def _plain(value: Any) -> Any:
+    """Numbers of numpy and torch arrive as objects: take their value, else their text."""
+    item = getattr(value, "item", None)
+    return item() if callable(item) else str(value)
+
+
+def _rank() -> Optional[int]:
+    for name in RANK_VARIABLES:
+        value = os.environ.get(name)
+        if value is not None and value.isdigit():
+            return int(value)
+    return None
+
+
+def _after_fork() -> None:
+    """A child starts with nothing said: it is not where its parent is, and has its own watcher."""
+    global _watcher, _dead, _look_at, _send_at, _unsent, _sequence, _looking
+    inherited, _watcher = _watcher, None
+    if inherited is not None:
+        inherited.close()
+    _looking = threading.Lock()  # another thread may have held it when we were forked
+    _dead = None
+    _look_at = _send_at = 0.0
+    _unsent = False
+    _sequence = itertools.count(1)
+    _state.clear()
+    _geometry.clear()
+
+
+def _at_exit() -> None:
+    global _watcher
+    if _unsent:
+        _send(_monotonic(), None)
+    watcher, _watcher = _watcher, None
+    if watcher is not None:
+        watcher.close()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+atexit.register(_at_exit)

@@ -1,0 +1,215 @@
+"""What torch holds: tensors and their storages by device, static needs, CUDA's own counters.
+
+Fed by `_track`. Nothing here imports torch: if the loop has not, there is nothing to count. Only
+tensors that Python knows are seen; what a graph alone keeps alive is not (the watcher sees that
+as memory).
+"""
+
+import gc
+import sys
+from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Optional, Tuple
+
+Shape = Tuple[str, str, Tuple[int, ...]]
+
+
+class Group(NamedTuple):
+    """Tensors of one device, dtype and shape, or objects of one type."""
+
+    count: int
+    bytes: int
+
+
+class Census:
+    """One walk over the objects that the garbage collector knows."""
+
+    def __init__(self, types: bool) -> None:
+        self.tensors: Dict[str, int] = {}
+        self.storages: Dict[str, int] = {}
+        self.bytes: Dict[str, int] = {}
+        self.with_graph = 0
+        self.shapes: Dict[Shape, Group] = {}
+        self.types: Optional[Dict[str, Group]] = {} if types else None
+        self.objects = 0
+
+    def as_record(self) -> Dict[str, Any]:
+        return {
+            "tensors": dict(self.tensors),
+            "storages": dict(self.storages),
+            "storage_bytes": dict(self.bytes),
+            "tensors_with_graph": self.with_graph,
+            "gc_objects": self.objects,
+        }
+
+
+def loaded() -> Any:
+    """The torch module when the loop has imported it, else None."""
+    return sys.modules.get("torch")
+
+
+def census(types: bool = False) -> Census:
+    """Count tensors and their storages; with `types`, all objects by type too (dearer)."""
+    result = Census(types)
+    torch = loaded()
+    tensor_type = getattr(torch, "Tensor", None)
+    known: Dict[type, bool] = {}
+    counts: Dict[type, List[int]] = {}
+    tensors = []
+    objects = gc.get_objects()
+    result.objects = len(objects)
+    for item in objects:
+        # `type()` and not `isinstance`: lazy proxies run code when asked for their class.
+        kind = type(item)
+        is_tensor = known.get(kind)
+        if is_tensor is None:
+            is_tensor = known[kind] = tensor_type is not None and issubclass(kind, tensor_type)
+        if is_tensor:
+            tensors.append(item)
+        if types:
+            entry = counts.setdefault(kind, [0, 0])
+            entry[0] += 1
+            entry[1] += _size_of(item)
+    del objects, item
+    _count_tensors(result, tensors)
+    if types:
+        result.types = {}
+        for kind, (count, size) in counts.items():
+            # Two types may share a name: their counts belong together for a reader.
+            name = "%s.%s" % (kind.__module__, kind.__qualname__)
+            before = result.types.get(name, Group(0, 0))
+            result.types[name] = Group(before.count + count, before.bytes + size)
+    return result
+
+
+def _count_tensors(result: Census, tensors: Iterable[Any]) -> None:
+    seen = set()
+    for tensor in tensors:
+        try:
+            device = tensor.device.type
+            storage = tensor.untyped_storage()
+            pointer, size = storage.data_ptr(), storage.nbytes()
+            shape = (device, str(tensor.dtype).replace("torch.", ""), tuple(tensor.shape))
+            graph = tensor.grad_fn is not None
+        except Exception:
+            continue  # sparse, functional and dying tensors have no plain storage
+        result.tensors[device] = result.tensors.get(device, 0) + 1
+        result.with_graph += graph
+        own = tensor.numel() * tensor.element_size()
+        before = result.shapes.get(shape, Group(0, 0))
+        result.shapes[shape] = Group(before.count + 1, before.bytes + own)
+        if (device, pointer) in seen or pointer == 0:
+            continue
+        seen.add((device, pointer))
+        result.storages[device] = result.storages.get(device, 0) + 1
+        result.bytes[device] = result.bytes.get(device, 0) + size
+
+
+def _size_of(item: Any) -> int:
+    try:
+        size = sys.getsizeof(item)
+    except Exception:
+        return 0
+    # A decoded picture is far larger than its Python object; a lazy one has no `im` core yet.
+    if type(item).__module__.startswith("PIL."):
+        size += decoded_size(item)
+    return size
+
+
+def decoded_size(image: Any) -> int:
+    """Bytes of a PIL image's bitmap, 0 while it is not decoded."""
+    try:
+        core = image.__dict__.get("_im", image.__dict__.get("im"))
+        if core is None:
+            return 0
+        width, height = core.size
+        # Pillow stores one byte per pixel for the modes below, four for all others.
+        return width * height * (1 if core.mode in ("1", "L", "P") else 4)
+    except Exception:
+        return 0
+
+
+def grown(first: Optional[Mapping[Any, Group]], last: Optional[Mapping[Any, Group]], top: int = 5) -> List[Tuple[Any, Group, Group]]:
+    """What grew most between two counts, by bytes and then by count."""
+    if not first or not last:
+        return []
+    changes = []
+    for name, after in last.items():
+        before = first.get(name, Group(0, 0))
+        if after.bytes > before.bytes or after.count > before.count:
+            changes.append((name, before, after))
+    changes.sort(key=lambda change: (change[1].bytes - change[2].bytes, change[1].count - change[2].count))
+    return changes[:top]
+
+
+def shape_text(shape: Shape) -> str:
+    device, dtype, sizes = shape
+    return "%s %s[%s]" % (device, dtype, "x".join(map(str, sizes)))
+
+
+def needs(model: Any, optimizer: Any) -> Dict[str, Dict[str, int]]:
+    """Bytes that training needs whatever the data: by kind, then by device.
+
+    Gradients and optimizer state are what they will be after the first step: the state as it is
+    when it exists, else two values per trained parameter, as Adam keeps.
+    """
+    found: Dict[str, Dict[str, int]] = {"parameters": {}, "gradients": {}, "buffers": {}, "optimizer": {}}
+    if model is None:
+        return found
+    seen = set()
+    for parameter in model.parameters():
+        if id(parameter) in seen:
+            continue
+        seen.add(id(parameter))
+        _add(found["parameters"], parameter)
+        if parameter.requires_grad:
+            _add(found["gradients"], parameter)
+    for buffer in model.buffers():
+        _add(found["buffers"], buffer)
+    state = optimizer_state(optimizer)
+    if state:
+        found["optimizer"] = state
+    else:
+        found["optimizer"] = {device: 2 * size for device, size in found["gradients"].items()}
+    return found
+
+
+def optimizer_state(optimizer: Any) -> Dict[str, int]:
+    """Bytes of the optimizer's state by device; empty before its first step."""
+    found: Dict[str, int] = {}
+    # accelerate wraps the optimizer, and reads through to the state of the real one.
+    for values in list(getattr(optimizer, "state", {}).values()):
+        if isinstance(values, dict):
+            for value in values.values():
+                if hasattr(value, "untyped_storage"):
+                    _add(found, value)
+    return found
+
+
+def _add(into: Dict[str, int], tensor: Any) -> None:
+    device = tensor.device.type
+    into[device] = into.get(device, 0) + tensor.numel() * tensor.element_size()
+
+
+def cuda() -> Dict[str, int]:
+    """torch's counters of GPU and pinned memory; empty without a GPU in use."""
+    torch = loaded()
+    try:
+        if torch is None or not torch.cuda.is_available() or not torch.cuda.is_initialized():
+            return {}
+        found = {
+            "allocated": torch.cuda.memory_allocated(),
+            "reserved": torch.cuda.memory_reserved(),
+            "peak": torch.cuda.max_memory_allocated(),
+        }
+        stats = getattr(torch.cuda, "host_memory_stats", None)
+        if stats is not None:
+            pinned = stats()
+            for ours, theirs in (
+                ("pinned", "allocated_bytes.current"),
+                ("pinned_peak", "allocated_bytes.peak"),
+                ("pinned_in_use", "active_bytes.current"),
+            ):
+                if theirs in pinned:
+                    found[ours] = int(pinned[theirs])
+        return found
+    except Exception:
+        return {}
