@@ -65,16 +65,21 @@ def census(types: bool = False) -> Census:
         if is_tensor:
             tensors.append(item)
         if types:
-            entry = counts.setdefault(kind, [0, 0])
+            entry = counts.get(kind)
+            if entry is None:
+                # A decoded picture is far larger than its Python object.
+                entry = counts[kind] = [0, 0, _module(kind).startswith("PIL.")]
             entry[0] += 1
             entry[1] += _size_of(item)
+            if entry[2]:
+                entry[1] += decoded_size(item)
     del objects, item
     _count_tensors(result, tensors)
     if types:
         result.types = {}
-        for kind, (count, size) in counts.items():
+        for kind, (count, size, _) in counts.items():
             # Two types may share a name: their counts belong together for a reader.
-            name = "%s.%s" % (kind.__module__, kind.__qualname__)
+            name = "%s.%s" % (_module(kind), kind.__qualname__)
             before = result.types.get(name, Group(0, 0))
             result.types[name] = Group(before.count + count, before.bytes + size)
     return result
@@ -105,13 +110,15 @@ def _count_tensors(result: Census, tensors: Iterable[Any]) -> None:
 
 def _size_of(item: Any) -> int:
     try:
-        size = sys.getsizeof(item)
+        return sys.getsizeof(item)
     except Exception:
         return 0
-    # A decoded picture is far larger than its Python object; a lazy one has no `im` core yet.
-    if type(item).__module__.startswith("PIL."):
-        size += decoded_size(item)
-    return size
+
+
+def _module(kind: type) -> str:
+    # A class may define `__module__` for its instances, as a property: then it names no module.
+    module = getattr(kind, "__module__", None)
+    return module if isinstance(module, str) else "?"
 
 
 def decoded_size(image: Any) -> int:

@@ -99,7 +99,13 @@ class Track:
             self._before_save = None
         _marks.mark(phase=name)
 
-    def end(self, model: Any = None, optimizer: Any = None) -> None:
+    def end(self, optimizer: Any = None) -> None:
+        try:
+            self._sum_up(optimizer)
+        finally:
+            _marks.mark(phase="end")
+
+    def _sum_up(self, optimizer: Any) -> None:
         started = time.perf_counter()
         readings = _host.memory()
         if self.census:
@@ -121,7 +127,6 @@ class Track:
                 "lowtide: its own cost: %.2f s of %.1f s (%.2f %%), slowest look %.0f ms"
                 % (self._spent, ran, 100 * self._spent / ran, 1000 * self._slowest)
             )
-        _marks.mark(phase="end")
 
     def grew(self) -> List[str]:
         """What grew between the first census and the last, in words."""

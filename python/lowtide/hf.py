@@ -153,7 +153,7 @@ class LowtideCallback(Events, _Base):  # type: ignore[misc,valid-type]
         self._to("train")
         track, self._track = self._track, None
         self._rest = self._phase = "end"
-        track.end(kwargs.get("model"), kwargs.get("optimizer"))
+        track.end(kwargs.get("optimizer"))
         _active.update(state=None, callback=None)
 
     def _to_coming(self, control: Any) -> None:

@@ -117,4 +117,4 @@ class LowtideCallback(_Base):  # type: ignore[misc,valid-type]
     def on_train_end(self, trainer: Any, pl_module: Any) -> None:
         if self._track is not None:
             track, self._track = self._track, None
-            track.end(pl_module, trainer.optimizers[0] if trainer.optimizers else None)
+            track.end(trainer.optimizers[0] if trainer.optimizers else None)

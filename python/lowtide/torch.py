@@ -114,7 +114,7 @@ class Loop:
     def end(self) -> None:
         if self._begun:
             self._begun = False
-            self._track.end(self._model, self._optimizer)
+            self._track.end(self._optimizer)
 
     def __enter__(self) -> "Loop":
         self.begin()

@@ -28,3 +28,14 @@ def environment():
     clean["PYTHONPATH"] = str(PACKAGE)
     clean["PYTHONDONTWRITEBYTECODE"] = "1"
     return clean
+
+
+@pytest.fixture
+def watched(watcher, monkeypatch):
+    """A watcher of this very process: the package finds it at the next mark."""
+    from lowtide import _marks
+
+    monkeypatch.setenv("LOWTIDE_DIR", str(watcher.folder))
+    _marks._after_fork()  # forgets all that other tests said
+    yield watcher
+    _marks._after_fork()

@@ -69,6 +69,8 @@ class Watcher:
             return list(self.all)
 
     def close(self) -> None:
-        if os.path.exists(self.folder / "marks.sock"):
-            self.stop()
-        self.socket.close()
+        """Like a kill: the socket's file stays behind."""
+        if self.socket.fileno() >= 0:
+            if os.path.exists(self.folder / "marks.sock"):
+                self.stop()
+            self.socket.close()
