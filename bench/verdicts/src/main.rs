@@ -1,0 +1,90 @@
+//! Scores the judge on traces whose truth is known, next to the rules people use today.
+//!
+//! `cargo run --release -p lowtide-verdicts -- [SECTION…] [--traces FOLDER]…`
+
+mod prefixes;
+mod ramp;
+mod rules;
+mod score;
+mod speed;
+mod stats;
+mod trace;
+
+use std::path::PathBuf;
+
+use clap::{Parser, ValueEnum};
+
+#[derive(Parser)]
+#[command(about = "Score lowtide's verdicts, next to the rules people use today")]
+struct Options {
+    /// What to print; everything but `speed` when none is named
+    sections: Vec<Section>,
+    /// Folders with an index.jsonl, scored one after the other
+    #[arg(long, value_name = "FOLDER", default_value = "../shared/traces")]
+    traces: Vec<PathBuf>,
+    /// Leave the rules of today out
+    #[arg(long)]
+    alone: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Section {
+    /// Precision, recall, F1, accuracy, cover, over-claims on whole traces
+    Score,
+    /// What each rule said on the way
+    Prefixes,
+    /// Labels against classes
+    Confusion,
+    /// Traces under 12 points
+    Short,
+    /// The calls that differ from the label
+    Wrong,
+    /// Straight ramps added to logs free of leaks
+    Ramp,
+    /// A million points; a hundred thousand series
+    Speed,
+}
+
+fn main() -> anyhow::Result<()> {
+    let options = Options::parse();
+    let wanted = |section: Section| {
+        options.sections.contains(&section)
+            || (options.sections.is_empty() && section != Section::Speed)
+    };
+    let mut all = vec![rules::LOWTIDE];
+    if !options.alone {
+        all.extend(rules::TODAY);
+    }
+    let judge = &all[0];
+    if options.sections != [Section::Speed] {
+        for folder in &options.traces {
+            let traces = trace::load(folder)?;
+            println!("\n== {} ({} traces)", folder.display(), traces.len());
+            if wanted(Section::Score) {
+                score::table("Whole traces of 12 points or more", &all, &traces, |t| {
+                    !t.short()
+                });
+                score::table("Whole traces of 5 points or more", &all, &traces, |_| true);
+            }
+            if wanted(Section::Prefixes) {
+                prefixes::table(&all, judge, &traces);
+            }
+            if wanted(Section::Confusion) {
+                score::confusion(judge, &traces);
+            }
+            if wanted(Section::Short) {
+                score::short(judge, &traces);
+            }
+            if wanted(Section::Wrong) {
+                score::wrong(judge, &traces);
+            }
+            if wanted(Section::Ramp) {
+                ramp::table(&all, judge, &traces);
+            }
+        }
+    }
+    if wanted(Section::Speed) {
+        speed::report(judge);
+    }
+    Ok(())
+}

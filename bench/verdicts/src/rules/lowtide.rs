@@ -1,0 +1,21 @@
+//! lowtide's own judge, asked as the program asks it.
+
+use lowtide_core::judge::judge;
+use lowtide_core::series::Series;
+
+use super::{Answer, Look};
+
+pub fn ask(look: Look) -> Answer {
+    let series = Series::from_points(look.axis, look.meter, look.points);
+    let verdict = judge(&series, look.context);
+    let said: Vec<String> = verdict
+        .evidence
+        .iter()
+        .map(|e| format!("{}: {}", e.rule, e.says))
+        .collect();
+    Answer {
+        class: Some(verdict.verdict),
+        rate: Some((verdict.rate.value, verdict.rate.low, verdict.rate.high)),
+        reason: said.join("; "),
+    }
+}

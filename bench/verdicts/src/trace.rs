@@ -1,0 +1,170 @@
+//! Traces with known truth, from a folder of CSV files with an `index.jsonl`. Read by every section.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context as _, bail};
+use lowtide_core::mark::Geometry;
+use lowtide_core::point::{Context, Point};
+use lowtide_core::units::Bytes;
+use lowtide_core::verdict::{Axis, Class, Meter};
+use serde::Deserialize;
+
+/// Fewer points than this and a trace is scored apart: too early is right for most of them.
+pub const SHORT: usize = 12;
+/// Fewer points than this and nothing is asked of anybody.
+pub const FEWEST: usize = 5;
+
+pub struct Trace {
+    pub name: String,
+    pub label: Class,
+    pub sure: Confidence,
+    pub group: String,
+    pub why: String,
+    pub axis: Axis,
+    pub meter: Meter,
+    pub points: Vec<Point>,
+    pub context: Context,
+    /// Where steady growth ended, when the program that was recorded says so: an accusation before
+    /// is one that no series could have avoided.
+    pub grows_until: Option<f64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Confidence {
+    High,
+    Medium,
+    Low,
+}
+
+impl Trace {
+    /// Labels of low confidence are to look at, not to score.
+    pub fn counts(&self) -> bool {
+        self.sure != Confidence::Low && self.points.len() >= FEWEST
+    }
+
+    /// Has an answer: leak or not.
+    pub fn decided(&self) -> bool {
+        self.counts() && self.label != Class::TooEarly
+    }
+
+    pub fn leaks(&self) -> bool {
+        self.label == Class::Leak
+    }
+
+    pub fn short(&self) -> bool {
+        self.points.len() < SHORT
+    }
+}
+
+#[derive(Deserialize)]
+struct Line {
+    file: String,
+    verdict: Class,
+    confidence: Confidence,
+    axis: String,
+    meter: String,
+    group: String,
+    #[serde(default)]
+    why: String,
+    #[serde(default)]
+    context: Geometry,
+    /// Bytes, or a size as people write it.
+    limit: Option<Limit>,
+    grows_until: Option<f64>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Limit {
+    Number(f64),
+    Text(String),
+}
+
+pub fn load(folder: &Path) -> anyhow::Result<Vec<Trace>> {
+    let index = folder.join("index.jsonl");
+    let text = fs::read_to_string(&index).with_context(|| {
+        format!(
+            "{}: expected the index of a folder of traces",
+            index.display()
+        )
+    })?;
+    text.lines()
+        .filter(|line| !line.trim().is_empty())
+        .map(|line| {
+            let line: Line = serde_json::from_str(line)
+                .with_context(|| format!("{}: cannot read `{line}`", index.display()))?;
+            trace(folder, line)
+        })
+        .collect()
+}
+
+fn trace(folder: &Path, line: Line) -> anyhow::Result<Trace> {
+    let path = folder.join(&line.file);
+    let text =
+        fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    let points = points(&text).with_context(|| path.display().to_string())?;
+    let limit = match line.limit {
+        None => None,
+        Some(Limit::Number(bytes)) => Some(Bytes(bytes as u64)),
+        Some(Limit::Text(text)) => Some(text.parse()?),
+    };
+    Ok(Trace {
+        name: line.file.trim_end_matches(".csv").to_owned(),
+        label: line.verdict,
+        sure: line.confidence,
+        group: line.group,
+        why: line.why,
+        axis: match line.axis.as_str() {
+            "step" | "epoch" | "iteration" => Axis::Step,
+            "second" => Axis::Time,
+            "sample" => Axis::Sample,
+            other => bail!("{}: unknown axis `{other}`", line.file),
+        },
+        meter: match line.meter.as_str() {
+            "held" => Meter::Held,
+            "rss" => Meter::Rss,
+            "pss" => Meter::Pss,
+            "gpu" => Meter::Gpu,
+            _ => Meter::Memory,
+        },
+        points,
+        context: Context {
+            geometry: line.context,
+            limit,
+            ..Context::default()
+        },
+        grows_until: line.grows_until,
+    })
+}
+
+fn points(text: &str) -> anyhow::Result<Vec<Point>> {
+    let mut lines = text.lines();
+    if lines.next() != Some("t,value_mb") {
+        bail!("expected the header `t,value_mb`");
+    }
+    lines
+        .filter(|line| !line.is_empty())
+        .map(|line| {
+            let (x, megabytes) = line.split_once(',').context("expected two columns")?;
+            Ok(Point::new(x.parse()?, megabytes.parse::<f64>()? * 1e6))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn megabytes_become_bytes() {
+        let read = points("t,value_mb\n10,5552\n20,7159.5\n").unwrap();
+        assert_eq!(
+            read,
+            [Point::new(10.0, 5.552e9), Point::new(20.0, 7.1595e9)]
+        );
+        assert!(points("step,mb\n1,2\n").is_err());
+        assert!(points("t,value_mb\n1\n").is_err());
+    }
+}
