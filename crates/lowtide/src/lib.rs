@@ -2,6 +2,9 @@
 //!
 //! Everything here wires core's decisions and sys's readings to files, terminals and people.
 
+pub mod cli;
+pub mod commands;
+pub mod keeper;
 pub mod marks;
 pub mod recording;
 
@@ -9,5 +12,9 @@ use std::process::ExitCode;
 
 /// What the binary does: everything but naming itself.
 pub fn main() -> ExitCode {
-    ExitCode::SUCCESS
+    // The keeper is this binary too; it must not pay for what commands set up.
+    if let Some(code) = keeper::private_part() {
+        return code;
+    }
+    commands::main()
 }

@@ -1,0 +1,104 @@
+//! Starting a child that finds the world as if lowtide were not there.
+//!
+//! `std::process::Command` empties the signal mask and sets SIGPIPE to its default. A job must get both as its
+//! user's shell left them; it may also need a place on a terminal of its own. Read by the keeper of `lowtide run`.
+
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::sigwait::{SignalSet, sigpipe_was_ignored};
+
+/// What the child does between fork and exec.
+#[derive(Debug, Default)]
+pub struct Start {
+    /// Its signal mask.
+    pub mask: SignalSet,
+    /// The signal it gets when the thread that starts it ends.
+    pub parent_death: Option<i32>,
+    pub place: Place,
+    /// A descriptor that stays open in the child, see [`handed_over`].
+    pub hand_over: Option<OwnedFd>,
+}
+
+/// Where the child stands with regard to terminals and process groups.
+#[derive(Debug, Default)]
+pub enum Place {
+    /// In the group of its parent.
+    #[default]
+    Beside,
+    /// In a group of its own, which becomes the foreground of this terminal (that of the parent's session).
+    Foreground(OwnedFd),
+    /// Leader of a new session with this terminal.
+    Leader(OwnedFd),
+}
+
+impl Start {
+    /// Adds all this to a command; call it last.
+    pub fn apply(self, command: &mut Command) {
+        let sigpipe = if sigpipe_was_ignored() {
+            libc::SIG_IGN
+        } else {
+            libc::SIG_DFL
+        };
+        let parent = std::process::id();
+        // SAFETY: the closure runs in the child between fork and exec: system calls only, no allocation, no locks.
+        unsafe {
+            command.pre_exec(move || {
+                match &self.place {
+                    Place::Beside => {}
+                    Place::Foreground(tty) => {
+                        check(libc::setpgid(0, 0))?;
+                        // SIGTTOU is blocked by the parent; else this would stop the child.
+                        check(libc::tcsetpgrp(tty.as_raw_fd(), libc::getpid()))?;
+                    }
+                    Place::Leader(tty) => lead_session(tty)?,
+                }
+                if let Some(fd) = &self.hand_over {
+                    check(libc::fcntl(fd.as_raw_fd(), libc::F_SETFD, 0))?;
+                }
+                if let Some(signal) = self.parent_death {
+                    check(libc::prctl(libc::PR_SET_PDEATHSIG, signal))?;
+                    // The parent may have ended before the call; then nobody would send it.
+                    if libc::getppid() != parent as i32 {
+                        libc::raise(signal);
+                    }
+                }
+                libc::signal(libc::SIGPIPE, sigpipe);
+                self.mask.set_as_mask()?;
+                Ok(())
+            });
+        }
+    }
+}
+
+fn lead_session(tty: &OwnedFd) -> io::Result<()> {
+    // SAFETY: plain system calls on a descriptor that is open.
+    unsafe {
+        check(libc::setsid())?;
+        check(libc::ioctl(tty.as_raw_fd(), libc::TIOCSCTTY, 0))
+    }
+}
+
+fn check(result: libc::c_int) -> io::Result<()> {
+    if result == -1 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(())
+    }
+}
+
+/// The descriptor that the parent handed over with [`Start::hand_over`], by the number it passed on. A process
+/// can take it once.
+pub fn handed_over(number: i32) -> io::Result<OwnedFd> {
+    static TAKEN: AtomicBool = AtomicBool::new(false);
+    if TAKEN.swap(true, Ordering::Relaxed) {
+        return Err(io::Error::other("the descriptor was taken before"));
+    }
+    // SAFETY: fcntl takes plain numbers; it fails when the number is not open.
+    unsafe { check(libc::fcntl(number, libc::F_SETFD, libc::FD_CLOEXEC))? };
+    // SAFETY: it is open, was left open by the parent for this purpose, and is taken once.
+    Ok(unsafe { OwnedFd::from_raw_fd(number) })
+}

@@ -1,0 +1,332 @@
+//! The watcher's side: start a job through the keeper, hear what becomes of it, pass signals on.
+
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
+
+use lowtide_core::entry::Exit;
+use lowtide_sys::sigwait::{SignalSet, Signals, stop_here};
+use lowtide_sys::spawn::Place;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, WaitOptions, getpid, set_child_subreaper, waitpid};
+use rustix::termios::{OptionalActions, Termios, isatty, tcgetattr, tcsetattr};
+
+use super::leader::what_happened;
+use super::link::{Link, Received, pair};
+use super::start::{Orders, Part, part};
+use super::wire::{Message, Order, Route, Stream};
+
+/// What to start.
+#[derive(Clone, Debug, Default)]
+pub struct Job {
+    /// The program and its arguments.
+    pub command: Vec<OsString>,
+    /// Environment that the job gets besides ours.
+    pub env: Vec<(OsString, OsString)>,
+}
+
+/// What the watcher learns about its job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// The job printed this; it is on its way to the user already.
+    Output {
+        stream: Stream,
+        bytes: Vec<u8>,
+    },
+    /// The job printed this many bytes that are not in any [`Event::Output`]: we were slow.
+    Dropped(u64),
+    /// The job was stopped, and the watcher was with it: this is told when it goes on (or could not be stopped).
+    Stopped,
+    Continued,
+    /// This signal came for the job and was passed on.
+    Signal(i32),
+    /// The keeper is dead: the job lost its terminal or pipes and was sent SIGHUP.
+    KeeperLost,
+    /// The job's main process ended, and all it printed is out. Descendants may live; the keeper stays with them.
+    Exited(Exit),
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    #[error("{command}: command not found")]
+    NotFound { command: String },
+    #[error("{command}: cannot be executed: {source}")]
+    NotExecutable { command: String, source: io::Error },
+    #[error("cannot start the keeper of the job: {source}")]
+    Keeper { source: io::Error },
+}
+
+impl StartError {
+    /// What `lowtide run` exits with, as `env` and `timeout` do.
+    pub fn code(&self) -> u8 {
+        match self {
+            StartError::NotFound { .. } => 127,
+            StartError::NotExecutable { .. } => 126,
+            StartError::Keeper { .. } => 125,
+        }
+    }
+
+    pub fn hint(&self) -> String {
+        match self {
+            StartError::NotFound { command } if std::path::Path::new(command).exists() => {
+                "the file is there, but the interpreter or loader that it names is not".into()
+            }
+            StartError::NotFound { command } if command.contains(' ') => {
+                "give program and arguments as separate words, or use: sh -c '…'".into()
+            }
+            StartError::NotFound { command } if command.contains('/') => "check the path".into(),
+            StartError::NotFound { .. } => "check the spelling and PATH".into(),
+            StartError::NotExecutable { command, .. } => {
+                format!("chmod +x {command}, or name its interpreter: python {command}")
+            }
+            StartError::Keeper { source } if source.kind() == io::ErrorKind::NotFound => {
+                "lowtide starts itself by /proc/self/exe: mount /proc here".into()
+            }
+            StartError::Keeper { .. } => {
+                "see whether limits on processes or open files are reached (ulimit -a)".into()
+            }
+        }
+    }
+}
+
+/// A job that runs.
+pub struct Handle {
+    link: Link,
+    signals: Signals,
+    pid: u32,
+    leader: Option<u32>,
+    keeper: std::process::Child,
+    routes: (Route, Route),
+    /// The terminal's modes before the keeper changed them, in case the keeper dies.
+    modes: Option<Termios>,
+    lost: bool,
+    ended: bool,
+}
+
+/// Starts a job. From here on signals for this process are read by [`Handle::next`] and passed on; threads that are
+/// to leave them alone must be started after this.
+pub fn start(job: Job) -> Result<Handle, StartError> {
+    let name = job
+        .command
+        .first()
+        .map(|word| word.to_string_lossy().into_owned())
+        .unwrap_or_default();
+    let keeper = |source: io::Error| StartError::Keeper { source };
+    let modes = tcgetattr(io::stdin()).ok();
+    let blocked = blocked();
+    let mask = blocked.block().map_err(keeper)?;
+    let passed_on = blocked
+        .without(Signal::TTIN.as_raw())
+        .without(Signal::TTOU.as_raw());
+    let signals = Signals::of(passed_on).map_err(keeper)?;
+    // Should the keeper be killed, its child becomes ours, and its exit code can still be had.
+    set_child_subreaper(Some(getpid())).map_err(|errno| keeper(errno.into()))?;
+    let (ours, theirs) = pair().map_err(keeper)?;
+    let mut command = part(
+        Part::Keeper,
+        Orders {
+            socket: theirs,
+            mask,
+            job: job.command,
+        },
+        Place::Beside,
+        None,
+    );
+    command.envs(job.env);
+    let child = command.spawn().map_err(keeper)?;
+    drop(command);
+    match first_word(&ours).map_err(keeper)? {
+        Some(Message::Started {
+            pid,
+            leader,
+            stdout,
+            stderr,
+        }) => {
+            let_go_of_stdin().map_err(keeper)?;
+            let routes = (stdout, stderr);
+            let link = Link::new(ours);
+            Ok(Handle {
+                link,
+                signals,
+                pid,
+                leader,
+                keeper: child,
+                routes,
+                modes,
+                lost: false,
+                ended: false,
+            })
+        }
+        Some(Message::Failed { errno, what }) => Err(match Errno::from_raw_os_error(errno) {
+            Errno::NOENT => StartError::NotFound { command: name },
+            Errno::ACCESS | Errno::NOEXEC | Errno::ISDIR | Errno::PERM | Errno::NOTDIR => {
+                StartError::NotExecutable {
+                    command: name,
+                    source: io::Error::from_raw_os_error(errno),
+                }
+            }
+            _ => keeper(io::Error::other(what)),
+        }),
+        _ => Err(keeper(io::Error::other("it ended before the job began"))),
+    }
+}
+
+/// Signals that are no longer for this process. A child's end and the terminal's size are nobody's order.
+fn blocked() -> SignalSet {
+    SignalSet::from_outside()
+        .without(Signal::CHILD.as_raw())
+        .without(Signal::WINCH.as_raw())
+}
+
+fn first_word(socket: &OwnedFd) -> io::Result<Option<Message>> {
+    let mut buffer = vec![0; super::wire::LONGEST];
+    loop {
+        match rustix::net::recv(socket, &mut buffer[..], rustix::net::RecvFlags::empty()) {
+            Ok((got, _)) => return Ok(Message::decode(&buffer[..got])),
+            Err(Errno::INTR) => {}
+            Err(errno) => return Err(errno.into()),
+        }
+    }
+}
+
+/// The job has stdin now. Held here too, a pipe would hide from its writer that the job stopped reading.
+fn let_go_of_stdin() -> io::Result<()> {
+    if !isatty(io::stdin()) {
+        rustix::stdio::dup2_stdin(std::fs::File::open("/dev/null")?)?;
+    }
+    Ok(())
+}
+
+impl Handle {
+    /// The job's main process.
+    pub fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    pub fn keeper_pid(&self) -> u32 {
+        self.keeper.id()
+    }
+
+    /// Our own processes around the job, which are no part of it: the keeper, and the session leader if there is one.
+    pub fn own_pids(&self) -> impl Iterator<Item = u32> {
+        [Some(self.keeper_pid()), self.leader].into_iter().flatten()
+    }
+
+    /// How stdout and stderr travel. A [`Route::File`] can be read through our own stdout or stderr.
+    pub fn routes(&self) -> (Route, Route) {
+        self.routes
+    }
+
+    /// Sends a signal of our own to the job's main process.
+    pub fn send(&mut self, signal: i32) {
+        self.link.tell(Order::Send(signal).encode().to_vec());
+    }
+
+    /// What can be polled together with other descriptors; when one is readable, [`Handle::next`] has work to do.
+    pub fn fds(&self) -> [PollFd<'_>; 2] {
+        [
+            self.link.interest(),
+            PollFd::new(&self.signals, PollFlags::IN),
+        ]
+    }
+
+    /// Waits for the next event until the deadline (None: for ever). None when nothing happened until then, and for
+    /// ever after [`Event::Exited`].
+    pub fn next(&mut self, deadline: Option<Instant>) -> io::Result<Option<Event>> {
+        loop {
+            if self.ended {
+                return Ok(None);
+            }
+            self.link.flush();
+            if let Some(arrived) = self.signals.arrived()? {
+                self.link
+                    .tell(Order::PassOn(arrived.signal).encode().to_vec());
+                return Ok(Some(Event::Signal(arrived.signal)));
+            }
+            if let Some(event) = self.hear()? {
+                return Ok(Some(event));
+            }
+            let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+            if left == Some(Duration::ZERO) {
+                return Ok(None);
+            }
+            self.wait(left)?;
+        }
+    }
+
+    fn hear(&mut self) -> io::Result<Option<Event>> {
+        if self.lost {
+            return self.wait_for_orphan();
+        }
+        let message = match self.link.receive() {
+            Received::Packet(packet) => Message::decode(packet),
+            Received::Nothing => return Ok(None),
+            Received::Closed => {
+                self.lost = true;
+                self.put_modes_back();
+                return Ok(Some(Event::KeeperLost));
+            }
+        };
+        Ok(match message {
+            Some(Message::Output { stream, bytes }) => Some(Event::Output { stream, bytes }),
+            Some(Message::Dropped(bytes)) => Some(Event::Dropped(bytes)),
+            Some(Message::Continued) => Some(Event::Continued),
+            Some(Message::Stopped(_)) => {
+                if !stop_here()? {
+                    self.link.tell(Order::CannotStop.encode().to_vec());
+                }
+                Some(Event::Stopped)
+            }
+            Some(Message::Exited(exit)) => {
+                self.ended = true;
+                Some(Event::Exited(exit))
+            }
+            Some(Message::Started { .. } | Message::Failed { .. }) | None => None,
+        })
+    }
+
+    fn wait(&self, left: Option<Duration>) -> io::Result<()> {
+        // A dead keeper's socket is always readable; the job's end is looked for now and then.
+        const ORPHAN_LOOK: Duration = Duration::from_millis(100);
+        let left = if self.lost {
+            Some(left.unwrap_or(ORPHAN_LOOK).min(ORPHAN_LOOK))
+        } else {
+            left
+        };
+        let timeout = left.and_then(|left| Timespec::try_from(left).ok());
+        let [link, signals] = self.fds();
+        let mut fds = if self.lost {
+            vec![signals]
+        } else {
+            vec![link, signals]
+        };
+        match poll(&mut fds, timeout.as_ref()) {
+            Ok(_) | Err(Errno::INTR) => Ok(()),
+            Err(errno) => Err(errno.into()),
+        }
+    }
+
+    /// The keeper is dead and the job is our child.
+    fn wait_for_orphan(&mut self) -> io::Result<Option<Event>> {
+        let main = Pid::from_raw(self.pid as i32);
+        match waitpid(main, WaitOptions::NOHANG) {
+            Ok(None) => Ok(None),
+            Ok(Some((_, status))) => match what_happened(status) {
+                Message::Exited(exit) => {
+                    self.ended = true;
+                    Ok(Some(Event::Exited(exit)))
+                }
+                _ => Ok(None),
+            },
+            Err(errno) => Err(errno.into()),
+        }
+    }
+
+    fn put_modes_back(&self) {
+        if let Some(modes) = &self.modes {
+            tcsetattr(io::stdin(), OptionalActions::Now, modes).ok();
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! What the keeper, the session leader and the watcher tell each other: one message a packet, on sockets that keep
+//! packets apart. Both ends are the same binary, so there is no version in it.
+
+use lowtide_core::entry::Exit;
+
+/// One of the job's output streams. Where both go to the same place they are one stream, and that is `Stdout`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stream {
+    Stdout,
+    Stderr,
+}
+
+/// How an output stream of the job reaches its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Route {
+    /// Copied by the keeper from a pty to the user's terminal.
+    Terminal,
+    /// Copied by the keeper from a pipe to the user's pipe or socket.
+    Pipe,
+    /// The job writes to the file itself; whoever wants to know reads the file.
+    File,
+    /// The job writes to it itself (a device), and nobody can read along.
+    Unread,
+}
+
+/// From the keeper to the watcher, and from the session leader to the keeper.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Message {
+    Started {
+        pid: u32,
+        /// The session leader, when the job has a terminal of its own.
+        leader: Option<u32>,
+        stdout: Route,
+        stderr: Route,
+    },
+    /// The job could not be started: the error number of exec, or what else went wrong.
+    Failed {
+        errno: i32,
+        what: String,
+    },
+    Output {
+        stream: Stream,
+        bytes: Vec<u8>,
+    },
+    /// Output that the watcher did not get because it was slow; the user did.
+    Dropped(u64),
+    /// The job stopped by this signal.
+    Stopped(i32),
+    Continued,
+    /// The job's main process ended and what it had printed is out.
+    Exited(Exit),
+}
+
+/// From the watcher to the keeper.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// A signal that the watcher got and that is meant for the job.
+    PassOn(i32),
+    /// A signal for the job's main process from the watcher itself.
+    Send(i32),
+    /// The job stopped, but the watcher could not: nobody would continue it.
+    CannotStop,
+}
+
+/// The longest piece of output in a message; a packet must fit the socket's buffer (208 KiB by default).
+pub const LONGEST_PIECE: usize = 64 * 1024;
+
+/// Room for any message.
+pub const LONGEST: usize = LONGEST_PIECE + 16;
+
+const STARTED: u8 = 1;
+const FAILED: u8 = 2;
+const OUTPUT: u8 = 3;
+const DROPPED: u8 = 4;
+const STOPPED: u8 = 5;
+const CONTINUED: u8 = 6;
+const EXITED: u8 = 7;
+
+impl Message {
+    pub fn encode(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        match self {
+            Message::Started {
+                pid,
+                leader,
+                stdout,
+                stderr,
+            } => {
+                out.push(STARTED);
+                out.extend(pid.to_le_bytes());
+                out.extend(leader.unwrap_or(0).to_le_bytes());
+                out.extend([*stdout as u8, *stderr as u8]);
+            }
+            Message::Failed { errno, what } => {
+                out.push(FAILED);
+                out.extend(errno.to_le_bytes());
+                out.extend(what.as_bytes().iter().take(LONGEST_PIECE));
+            }
+            Message::Output { stream, bytes } => return encode_output(*stream, bytes),
+            Message::Dropped(bytes) => {
+                out.push(DROPPED);
+                out.extend(bytes.to_le_bytes());
+            }
+            Message::Stopped(signal) => {
+                out.push(STOPPED);
+                out.extend(signal.to_le_bytes());
+            }
+            Message::Continued => out.push(CONTINUED),
+            Message::Exited(exit) => {
+                let (kind, value) = match exit {
+                    Exit::Code(code) => (0, code),
+                    Exit::Signal(signal) => (1, signal),
+                };
+                out.extend([EXITED, kind]);
+                out.extend(value.to_le_bytes());
+            }
+        }
+        out
+    }
+
+    /// None when the packet is none of ours.
+    pub fn decode(packet: &[u8]) -> Option<Self> {
+        let (kind, rest) = packet.split_first()?;
+        Some(match *kind {
+            STARTED => Message::Started {
+                pid: u32::from_le_bytes(array(rest)?),
+                leader: Some(u32::from_le_bytes(array(&rest[4..])?)).filter(|pid| *pid != 0),
+                stdout: route(*rest.get(8)?)?,
+                stderr: route(*rest.get(9)?)?,
+            },
+            FAILED => Message::Failed {
+                errno: i32::from_le_bytes(array(rest)?),
+                what: String::from_utf8_lossy(&rest[4..]).into_owned(),
+            },
+            OUTPUT => {
+                let (stream, bytes) = rest.split_first()?;
+                let stream = match stream {
+                    0 => Stream::Stdout,
+                    1 => Stream::Stderr,
+                    _ => return None,
+                };
+                Message::Output {
+                    stream,
+                    bytes: bytes.to_vec(),
+                }
+            }
+            DROPPED => Message::Dropped(u64::from_le_bytes(array(rest)?)),
+            STOPPED => Message::Stopped(i32::from_le_bytes(array(rest)?)),
+            CONTINUED => Message::Continued,
+            EXITED => {
+                let (kind, value) = rest.split_first()?;
+                let value = i32::from_le_bytes(array(value)?);
+                Message::Exited(match kind {
+                    0 => Exit::Code(value),
+                    1 => Exit::Signal(value),
+                    _ => return None,
+                })
+            }
+            _ => return None,
+        })
+    }
+}
+
+/// The packet of [`Message::Output`], made without a message in between.
+pub fn encode_output(stream: Stream, bytes: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(2 + bytes.len());
+    out.extend([OUTPUT, stream as u8]);
+    out.extend(bytes);
+    out
+}
+
+impl Order {
+    pub fn encode(self) -> [u8; 5] {
+        let (kind, signal) = match self {
+            Order::PassOn(signal) => (1, signal),
+            Order::Send(signal) => (2, signal),
+            Order::CannotStop => (3, 0),
+        };
+        let mut out = [kind; 5];
+        out[1..].copy_from_slice(&i32::to_le_bytes(signal));
+        out
+    }
+
+    pub fn decode(packet: &[u8]) -> Option<Self> {
+        let (kind, rest) = packet.split_first()?;
+        let signal = i32::from_le_bytes(array(rest)?);
+        match kind {
+            1 => Some(Order::PassOn(signal)),
+            2 => Some(Order::Send(signal)),
+            3 => Some(Order::CannotStop),
+            _ => None,
+        }
+    }
+}
+
+fn array<const N: usize>(bytes: &[u8]) -> Option<[u8; N]> {
+    bytes.first_chunk().copied()
+}
+
+fn route(byte: u8) -> Option<Route> {
+    [Route::Terminal, Route::Pipe, Route::File, Route::Unread]
+        .into_iter()
+        .find(|route| *route as u8 == byte)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn every_message_comes_back() {
+        let started = |leader| Message::Started {
+            pid: 7,
+            leader,
+            stdout: Route::File,
+            stderr: Route::Terminal,
+        };
+        for message in [
+            started(None),
+            started(Some(u32::MAX)),
+            Message::Failed {
+                errno: 2,
+                what: "no such file".into(),
+            },
+            Message::Output {
+                stream: Stream::Stderr,
+                bytes: b"\x00\xff\r\n".to_vec(),
+            },
+            Message::Dropped(1 << 40),
+            Message::Stopped(20),
+            Message::Continued,
+            Message::Exited(Exit::Code(255)),
+            Message::Exited(Exit::Signal(9)),
+        ] {
+            assert_eq!(Message::decode(&message.encode()), Some(message));
+        }
+        for order in [Order::PassOn(15), Order::Send(64), Order::CannotStop] {
+            assert_eq!(Order::decode(&order.encode()), Some(order));
+        }
+    }
+
+    #[test]
+    fn the_longest_message_fits_the_room() {
+        let bytes = vec![b'x'; LONGEST_PIECE];
+        let what = "x".repeat(2 * LONGEST_PIECE);
+        assert!(encode_output(Stream::Stdout, &bytes).len() <= LONGEST);
+        assert!(Message::Failed { errno: 1, what }.encode().len() <= LONGEST);
+    }
+
+    proptest! {
+        #[test]
+        fn any_packet_is_read_without_panic(packet in proptest::collection::vec(any::<u8>(), 0..40)) {
+            if let Some(message) = Message::decode(&packet) {
+                prop_assert_eq!(Message::decode(&message.encode()), Some(message));
+            }
+            Order::decode(&packet);
+        }
+    }
+}
