@@ -2,6 +2,7 @@
 //!
 //! `cargo run --release -p lowtide-verdicts -- [SECTION…] [--traces FOLDER]…`
 
+mod founding;
 mod prefixes;
 mod ramp;
 mod rules;
@@ -39,6 +40,8 @@ enum Section {
     Short,
     /// The calls that differ from the label
     Wrong,
+    /// The runs of the founding story, and what is asked of them
+    Founding,
     /// Straight ramps added to logs free of leaks
     Ramp,
     /// A million points; a hundred thousand series
@@ -77,6 +80,9 @@ fn main() -> anyhow::Result<()> {
             }
             if wanted(Section::Wrong) {
                 score::wrong(judge, &traces);
+            }
+            if wanted(Section::Founding) {
+                founding::report(&traces);
             }
             if wanted(Section::Ramp) {
                 ramp::table(&all, judge, &traces);
