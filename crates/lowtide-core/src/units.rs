@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -82,6 +83,8 @@ pub enum UnitError {
     Size(String),
     #[error("`{0}` is not a share; write it like 90% or 0.1%")]
     Share(String),
+    #[error("`{0}` is not a duration; write it like 500ms, 30s, 10m, 2h or 30d")]
+    Duration(String),
 }
 
 impl FromStr for Bytes {
@@ -174,6 +177,26 @@ impl Micros {
     }
 }
 
+/// `250ms`, `30s`, `10m`, `2h`, `30d`; a bare number is seconds.
+pub fn parse_duration(text: &str) -> Result<Duration, UnitError> {
+    let error = || UnitError::Duration(text.to_owned());
+    let trimmed = text.trim();
+    let split = trimmed
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(trimmed.len());
+    let (number, unit) = trimmed.split_at(split);
+    let number: f64 = number.parse().map_err(|_| error())?;
+    let seconds = match unit.trim() {
+        "ms" => 0.001,
+        "" | "s" => 1.0,
+        "m" | "min" => 60.0,
+        "h" => 3600.0,
+        "d" => 86_400.0,
+        _ => return Err(error()),
+    };
+    Duration::try_from_secs_f64(number * seconds).map_err(|_| error())
+}
+
 /// `45s`, `3m 20s`, `2h 05m`, `3d 4h`: the two largest units that matter.
 pub fn show_duration(seconds: f64) -> String {
     let total = seconds.max(0.0).round() as u64;
@@ -236,6 +259,25 @@ mod tests {
         assert_eq!("90%".parse(), Ok(Share(0.9)));
         assert_eq!("0.1 %".parse(), Ok(Share(0.001)));
         assert!("0.9".parse::<Share>().is_err());
+    }
+
+    #[test]
+    fn durations_are_read_as_people_write_them() {
+        for (text, millis) in [
+            ("250ms", 250),
+            ("1.5h", 5_400_000),
+            ("30", 30_000),
+            ("30 d", 2_592_000_000),
+        ] {
+            assert_eq!(
+                parse_duration(text),
+                Ok(Duration::from_millis(millis)),
+                "{text}"
+            );
+        }
+        for text in ["", "s", "-3s", "3 fortnights", "1e400d"] {
+            assert!(parse_duration(text).is_err(), "{text}");
+        }
     }
 
     #[test]

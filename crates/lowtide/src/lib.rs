@@ -4,6 +4,7 @@
 
 pub mod cli;
 pub mod commands;
+pub mod export;
 pub mod keeper;
 pub mod marks;
 pub mod recording;

@@ -100,15 +100,18 @@ fn what_is_sent_is_read_and_the_summary_knows_it_without_reading_all() {
     let path = recorder.path().to_owned();
     // Several keyframes and more than the tail that a summary looks at.
     let ticks: Vec<Entry> = (0..1500).map(tick).collect();
-    for tick in &ticks[..700] {
-        recorder.send(tick);
-    }
-    wait_for(&path, 699);
+    // No faster than a disk takes them: nothing may be dropped here.
+    let send = |range: std::ops::Range<usize>| {
+        for chunk in range.collect::<Vec<_>>().chunks(100) {
+            chunk.iter().for_each(|&seq| recorder.send(&ticks[seq]));
+            wait_for(&path, chunk[chunk.len() - 1] as u64);
+        }
+    };
+    send(0..700);
     let summary = Summary::read(&path).unwrap();
     assert_eq!(summary.state, RunState::Running);
     assert_eq!((summary.samples, summary.peak), (700, Bytes(1699)));
-    ticks[700..].iter().for_each(|tick| recorder.send(tick));
-    wait_for(&path, 1499);
+    send(700..1500);
     recorder.send(&end());
     recorder.finish(PATIENCE).unwrap();
 

@@ -1,6 +1,8 @@
 //! One file a verb; the wiring of everything else.
 
+pub mod export;
 mod run;
+pub mod runs;
 
 use std::process::ExitCode;
 

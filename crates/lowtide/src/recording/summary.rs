@@ -119,14 +119,19 @@ fn alive(writer: Option<&WriterId>, path: &Path) -> bool {
         Some(w) if w.boot == here.boot && w.namespace == here.namespace => {
             start_of(w.pid) == Some(w.start)
         }
-        _ => fs::metadata(path)
-            .and_then(|m| m.modified())
-            .is_ok_and(|t| {
-                SystemTime::now()
-                    .duration_since(t)
-                    .is_ok_and(|age| age < FRESH)
-            }),
+        _ => recently_written(path),
     }
+}
+
+/// Whether a writer that cannot be looked at may still be at work.
+pub fn recently_written(path: &Path) -> bool {
+    let written = fs::metadata(path).and_then(|meta| meta.modified());
+    // A time in the future is another machine's clock: recent.
+    written.is_ok_and(|at| {
+        SystemTime::now()
+            .duration_since(at)
+            .map_or(true, |age| age < FRESH)
+    })
 }
 
 /// How others can tell later whether this process still writes.

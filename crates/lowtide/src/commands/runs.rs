@@ -1,0 +1,345 @@
+//! `lowtide runs`: what is kept, and how to keep less.
+
+use std::fs;
+use std::io::{self, Write};
+use std::time::{Duration, SystemTime};
+
+use anyhow::{Context, Result};
+use jiff::{Timestamp, tz::TimeZone};
+use lowtide_core::entry::Exit;
+use lowtide_core::units::{Bytes, parse_duration, show_duration};
+use serde_json::json;
+
+use crate::recording::store::{Store, StoredRun};
+use crate::recording::summary::{RunState, Summary, recently_written};
+
+/// List the runs that are kept
+#[derive(clap::Args, Debug)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct RunsArgs {
+    #[command(subcommand)]
+    action: Option<Action>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(clap::Subcommand, Debug)]
+enum Action {
+    Prune(PruneArgs),
+}
+
+/// Delete old runs; never one that still runs
+#[derive(clap::Args, Debug)]
+#[command(group = clap::ArgGroup::new("rule").required(true).multiple(true))]
+pub struct PruneArgs {
+    /// Keep the newest N; alone, delete all others
+    #[arg(long, value_name = "N", group = "rule")]
+    keep: Option<usize>,
+    /// Delete runs that ended longer ago than this (30d, 12h)
+    #[arg(long, value_name = "TIME", group = "rule", value_parser = parse_duration)]
+    older_than: Option<Duration>,
+    /// Delete the oldest runs until the rest fits (2GB)
+    #[arg(long, value_name = "SIZE", group = "rule")]
+    max_size: Option<Bytes>,
+    /// Only say what would be deleted
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// A command is cut at this many characters in the list.
+const COMMAND_WIDTH: usize = 40;
+
+pub fn run(args: &RunsArgs) -> Result<i32> {
+    let store = Store::from_env()?;
+    let mut out = io::stdout().lock();
+    match &args.action {
+        None => list(&store, args.json, &mut out)?,
+        Some(Action::Prune(rules)) => prune(&store, rules, SystemTime::now(), &mut out)?,
+    }
+    Ok(0)
+}
+
+fn list(store: &Store, as_json: bool, out: &mut impl Write) -> Result<()> {
+    let mut runs = store.runs()?;
+    runs.retain(|run| run.recording().is_file());
+    let looked = runs
+        .iter()
+        .rev()
+        .map(|run| (run, Summary::read(&run.recording())));
+    if as_json {
+        let runs: Vec<_> = looked
+            .map(|(run, summary)| as_value(run, summary.ok()))
+            .collect();
+        writeln!(out, "{}", json!({"schema": 1, "runs": runs}))?;
+        return Ok(());
+    }
+    if runs.is_empty() {
+        eprintln!("no runs in {}", store.runs_dir().display());
+        return Ok(());
+    }
+    let width = runs.iter().map(|run| run.name.len()).max().unwrap_or(0);
+    writeln!(
+        out,
+        "{:width$}  {:16}  {:>8}  {:>8}  {:10}  COMMAND",
+        "NAME", "STARTED", "LENGTH", "PEAK", "STATE"
+    )?;
+    for (run, summary) in looked {
+        match summary {
+            Ok(summary) => writeln!(
+                out,
+                "{:width$}  {:16}  {:>8}  {:>8}  {:10}  {}",
+                run.name,
+                local_time(summary.header.started),
+                show_duration(summary.last.seconds().round()),
+                summary.peak,
+                state_text(summary.state),
+                shorten(&summary.header.command.join(" "), COMMAND_WIDTH),
+            )?,
+            Err(error) => writeln!(out, "{:width$}  unreadable: {error}", run.name)?,
+        }
+    }
+    Ok(())
+}
+
+fn as_value(run: &StoredRun, summary: Option<Summary>) -> serde_json::Value {
+    let path = run.recording();
+    let Some(s) = summary else {
+        return json!({"name": run.name, "path": path, "state": "unreadable"});
+    };
+    let (state, exit) = match s.state {
+        RunState::Running => ("running", None),
+        RunState::Ended(exit) => ("ended", exit.map(Exit::code)),
+        RunState::CutOff => ("cut-off", None),
+    };
+    let started = i64::try_from(s.header.started).ok();
+    let started = started.and_then(|micros| Timestamp::from_microsecond(micros).ok());
+    json!({
+        "name": run.name,
+        "path": path,
+        "started": started.map(|t| t.to_string()),
+        "seconds": s.last.seconds(),
+        "command": s.header.command,
+        "host": s.header.host,
+        "peak": s.peak,
+        "samples": s.samples,
+        "size": s.size,
+        "state": state,
+        "exit": exit,
+    })
+}
+
+fn state_text(state: RunState) -> String {
+    match state {
+        RunState::Running => "running".to_owned(),
+        RunState::Ended(None) => "ended".to_owned(),
+        RunState::Ended(Some(Exit::Code(code))) => format!("ended {code}"),
+        RunState::Ended(Some(Exit::Signal(signal))) => format!("signal {signal}"),
+        RunState::CutOff => "cut off".to_owned(),
+    }
+}
+
+fn local_time(micros: u64) -> String {
+    let time = i64::try_from(micros).ok();
+    let time = time.and_then(|micros| Timestamp::from_microsecond(micros).ok());
+    time.map_or_else(String::new, |time| {
+        let local = time.to_zoned(TimeZone::system());
+        local.strftime("%Y-%m-%d %H:%M").to_string()
+    })
+}
+
+fn shorten(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
+        return text.to_owned();
+    }
+    text.chars().take(width - 1).chain(['…']).collect()
+}
+
+/// What pruning looks at.
+#[derive(Clone, Copy, Debug)]
+struct Candidate {
+    running: bool,
+    age: Duration,
+    /// What deleting it would free: nothing for a recording that lies elsewhere.
+    size: Bytes,
+}
+
+/// Which of the runs (oldest first) go.
+fn doomed(runs: &[Candidate], rules: &PruneArgs) -> Vec<bool> {
+    let kept_by_number = |index: usize| rules.keep.is_some_and(|keep| index + keep >= runs.len());
+    let only_number = rules.older_than.is_none() && rules.max_size.is_none();
+    let mut total: Bytes = runs.iter().map(|run| run.size).sum();
+    let mut doomed = Vec::with_capacity(runs.len());
+    for (index, run) in runs.iter().enumerate() {
+        let old = rules.older_than.is_some_and(|limit| run.age > limit);
+        let too_much = run.size > Bytes::ZERO && rules.max_size.is_some_and(|limit| total > limit);
+        let goes = !run.running && !kept_by_number(index) && (old || too_much || only_number);
+        if goes {
+            total = total.saturating_sub(run.size);
+        }
+        doomed.push(goes);
+    }
+    doomed
+}
+
+fn prune(store: &Store, rules: &PruneArgs, now: SystemTime, out: &mut impl Write) -> Result<()> {
+    let mut runs = store.runs()?;
+    // A link whose recording was deleted leads nowhere. A folder without one is not a run, or not yet.
+    for link in runs.iter().filter(|run| run.linked && !run.dir.exists()) {
+        if !rules.dry_run {
+            fs::remove_file(&link.dir)
+                .with_context(|| format!("cannot delete {}", link.dir.display()))?;
+        }
+    }
+    runs.retain(|run| run.recording().is_file());
+    let candidates: Vec<Candidate> = runs.iter().map(|run| candidate(run, now)).collect();
+    let doomed = doomed(&candidates, rules);
+    let verb = if rules.dry_run {
+        "would delete"
+    } else {
+        "deleted"
+    };
+    let (mut count, mut freed) = (0, Bytes::ZERO);
+    for ((run, candidate), _) in runs
+        .iter()
+        .zip(&candidates)
+        .zip(doomed)
+        .filter(|(_, goes)| *goes)
+    {
+        if !rules.dry_run {
+            delete(run)?;
+        }
+        let note = if run.linked {
+            " (only the link: the recording was put elsewhere)"
+        } else {
+            ""
+        };
+        writeln!(out, "{verb} {}{note}", run.name)?;
+        count += 1;
+        freed = freed + candidate.size;
+    }
+    eprintln!("{verb} {count} of {} runs, {freed}", runs.len());
+    Ok(())
+}
+
+fn candidate(run: &StoredRun, now: SystemTime) -> Candidate {
+    let path = run.recording();
+    let meta = fs::metadata(&path).ok();
+    let written = meta.as_ref().and_then(|m| m.modified().ok());
+    Candidate {
+        // One that cannot be read may have just begun, or be a newer lowtide's.
+        running: Summary::read(&path).map_or_else(
+            |_| recently_written(&path),
+            |s| s.state == RunState::Running,
+        ),
+        age: written
+            .and_then(|written| now.duration_since(written).ok())
+            .unwrap_or_default(),
+        size: match meta {
+            Some(meta) if !run.linked => Bytes(meta.len()),
+            _ => Bytes::ZERO,
+        },
+    }
+}
+
+fn delete(run: &StoredRun) -> Result<()> {
+    let done = if run.linked {
+        fs::remove_file(&run.dir)
+    } else {
+        fs::remove_dir_all(&run.dir)
+    };
+    done.with_context(|| format!("cannot delete {}", run.dir.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DAY: Duration = Duration::from_secs(86_400);
+
+    fn rules(keep: Option<usize>, days: Option<u32>, max: Option<u64>) -> PruneArgs {
+        PruneArgs {
+            keep,
+            older_than: days.map(|days| DAY * days),
+            max_size: max.map(Bytes),
+            dry_run: false,
+        }
+    }
+
+    /// Oldest first: 10, 9, … 1 days old, 100 bytes each; the third one still runs.
+    fn ten() -> Vec<Candidate> {
+        (0..10)
+            .map(|index| Candidate {
+                running: index == 2,
+                age: DAY * (10 - index),
+                size: Bytes(100),
+            })
+            .collect()
+    }
+
+    fn gone(runs: &[Candidate], rules: &PruneArgs) -> Vec<usize> {
+        let doomed = doomed(runs, rules);
+        (0..runs.len()).filter(|&index| doomed[index]).collect()
+    }
+
+    #[test]
+    fn a_running_run_is_never_deleted() {
+        assert_eq!(
+            gone(&ten(), &rules(Some(0), None, None)),
+            [0, 1, 3, 4, 5, 6, 7, 8, 9]
+        );
+        assert_eq!(
+            gone(&ten(), &rules(None, Some(0), Some(0))),
+            [0, 1, 3, 4, 5, 6, 7, 8, 9]
+        );
+    }
+
+    #[test]
+    fn each_rule_deletes_the_oldest_and_keep_protects_the_newest() {
+        assert_eq!(gone(&ten(), &rules(Some(7), None, None)), [0, 1]);
+        assert_eq!(gone(&ten(), &rules(None, Some(6), None)), [0, 1, 3]);
+        assert_eq!(gone(&ten(), &rules(None, None, Some(650))), [0, 1, 3, 4]);
+        assert_eq!(gone(&ten(), &rules(Some(9), Some(6), Some(650))), [0]);
+    }
+
+    #[test]
+    fn recordings_that_lie_elsewhere_take_no_room_and_are_not_deleted_for_it() {
+        let mut runs = ten();
+        runs[0].size = Bytes::ZERO;
+        assert_eq!(gone(&runs, &rules(None, None, Some(750))), [1, 3]);
+    }
+
+    #[test]
+    fn prune_deletes_folders_and_links_but_no_recording_that_was_put_elsewhere() {
+        let home = tempfile::tempdir().unwrap();
+        let store = Store::at(home.path());
+        let mine = home.path().join("mine");
+        let make = |time: &str, out: Option<&std::path::Path>| {
+            let run = store.create(time.parse().unwrap(), &[], 1, out).unwrap();
+            let file = fs::File::create(run.dir.join(crate::recording::FILE_NAME)).unwrap();
+            // Not readable and long untouched: cut off before its first byte.
+            file.set_modified(SystemTime::UNIX_EPOCH).unwrap();
+            run
+        };
+        let old = make("2026-01-01T00:00:00Z", None);
+        let linked = make("2026-01-02T00:00:00Z", Some(&mine));
+        let fresh = make("2026-01-03T00:00:00Z", None);
+        let now = SystemTime::now();
+        fs::File::open(fresh.dir.join(crate::recording::FILE_NAME))
+            .unwrap()
+            .set_modified(now)
+            .unwrap();
+        let mut rules = rules(Some(0), None, None);
+        rules.dry_run = true;
+        let mut said = Vec::new();
+        prune(&store, &rules, now, &mut said).unwrap();
+        assert!(old.dir.exists());
+        assert_eq!(String::from_utf8(said).unwrap().lines().count(), 2);
+        rules.dry_run = false;
+        prune(&store, &rules, now, &mut Vec::new()).unwrap();
+        assert!(!old.dir.exists());
+        assert!(fresh.dir.exists(), "it may have just begun");
+        assert!(mine.join(crate::recording::FILE_NAME).exists());
+        assert!(!store.runs_dir().join(&linked.name).exists());
+    }
+}

@@ -1,0 +1,40 @@
+//! A recording as tables that other tools read: CSV, JSON lines, Parquet. One row per process per
+//! sample, per mark, per process, per look at the machine or per cgroup: [`rows`] makes them from
+//! entries, [`table`] and [`parquet`] write them.
+
+pub mod parquet;
+pub mod rows;
+pub mod table;
+
+use std::io::Write;
+
+use anyhow::Result;
+
+pub use rows::What;
+use table::{Csv, JsonLines, Table};
+
+use crate::recording::Recording;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Format {
+    Csv,
+    Jsonl,
+    Parquet,
+}
+
+/// Writes one table of a recording.
+pub fn export(
+    recording: Recording,
+    what: What,
+    format: Format,
+    out: impl Write + Send + 'static,
+) -> Result<()> {
+    let columns = what.columns();
+    let mut table: Box<dyn Table> = match format {
+        Format::Csv => Box::new(Csv::begin(columns, out)?),
+        Format::Jsonl => Box::new(JsonLines::begin(columns, out)),
+        Format::Parquet => Box::new(parquet::Parquet::begin(columns, out)?),
+    };
+    rows::fill(recording, what, table.as_mut())?;
+    table.finish()
+}
