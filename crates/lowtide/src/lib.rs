@@ -5,6 +5,7 @@
 pub mod cli;
 pub mod commands;
 pub mod export;
+pub mod import;
 pub mod keeper;
 pub mod marks;
 pub mod recording;

@@ -85,6 +85,16 @@ impl StepReader {
     }
 }
 
+/// The step that a line itself names, such as 10 in `Step 10: RAM 5552 MB`, and the word for it.
+pub fn printed_step(line: &str) -> Option<(u64, &'static str)> {
+    let plain = plain::parse(line)?;
+    let counts = matches!(
+        plain.word,
+        plain::Word::GlobalStep | plain::Word::Step | plain::Word::Iteration
+    );
+    (counts && plain.purpose == bar::Purpose::Unknown).then(|| (plain.n, plain.word.shown()))
+}
+
 #[derive(Debug, Default)]
 struct LineReader {
     chooser: Chooser,
@@ -100,6 +110,8 @@ struct LineReader {
     step: Option<u64>,
     epoch: Option<f64>,
     phase: Option<Phase>,
+    /// The result of the last evaluation stands in the log.
+    eval_printed: bool,
     /// Of the last dictionary, until a step is seen that belongs to it.
     dict_epoch: Option<f64>,
 }
@@ -231,7 +243,10 @@ impl LineReader {
                 }
                 self.enter(Phase::Train, mark);
             }
-            DictKind::Eval => self.enter(Phase::Train, mark),
+            DictKind::Eval => {
+                self.eval_printed = true;
+                self.enter(Phase::Train, mark);
+            }
             DictKind::Summary => self.enter(Phase::End, mark),
         }
         if let Some(epoch) = dict.epoch {
@@ -259,7 +274,12 @@ impl LineReader {
         }
         match self.chooser.see(&seen, self.planned_steps) {
             Meaning::Other => {}
-            Meaning::Eval => self.enter(Phase::Eval, mark),
+            // Trainer redraws the full bar of an evaluation once more after printing its result.
+            Meaning::Eval if self.eval_printed && seen.total == Some(seen.n) => {}
+            Meaning::Eval => {
+                self.eval_printed = false;
+                self.enter(Phase::Eval, mark);
+            }
             Meaning::Epoch => self.at_epoch(seen.n as f64, mark),
             Meaning::NewStep => {
                 self.round = Round::default();
@@ -279,7 +299,8 @@ impl LineReader {
         if new_attempt {
             self.phase = None;
             self.enter(Phase::Start, mark);
-        } else {
+        } else if self.phase != Some(Phase::End) || self.step != Some(step) {
+            // The full bar is drawn once more after the end.
             self.enter(Phase::Train, mark);
         }
         if let Some((done, total)) = per_epoch.filter(|(_, total)| *total > 0) {

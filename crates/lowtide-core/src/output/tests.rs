@@ -152,6 +152,57 @@ fn a_second_reading_follows_the_counter_of_the_first() {
     assert_eq!(seen, [1, 2]);
 }
 
+fn captured(name: &str) -> String {
+    let path = format!("{}/../../fixtures/logs/{name}", env!("CARGO_MANIFEST_DIR"));
+    std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{path}: {e}"))
+}
+
+#[test]
+fn a_real_trainer_run() {
+    for name in ["trainer-info.log", "trainer.log"] {
+        let text = captured(name);
+        let seen = steps(&text);
+        assert_eq!((seen[0], *seen.last().unwrap()), (0, 40), "{name}");
+        assert!(seen.is_sorted(), "{name}: {seen:?}");
+        let phases = phases(&text);
+        assert_eq!(
+            phases.iter().filter(|p| **p == Phase::Eval).count(),
+            2,
+            "{name}: {phases:?}"
+        );
+        assert_eq!(phases.last(), Some(&Phase::End));
+        let geometry = marks(&text).iter().rev().find_map(|m| m.geometry).unwrap();
+        assert_eq!(geometry.steps_per_epoch(), Some(20.0), "{name}");
+    }
+}
+
+#[test]
+fn a_real_trainer_run_without_bars() {
+    let seen = steps(&captured("trainer-no-bars.log"));
+    assert_eq!(seen, [10, 20, 30, 40]);
+}
+
+#[test]
+fn a_real_loop_with_a_bar_per_epoch() {
+    let text = captured("tqdm-epochs.log");
+    let seen = steps(&text);
+    assert_eq!((seen[0], *seen.last().unwrap()), (0, 75));
+    assert!(seen.is_sorted(), "{seen:?}");
+    let phases = phases(&text);
+    assert_eq!(
+        phases.iter().filter(|p| **p == Phase::Eval).count(),
+        3,
+        "{phases:?}"
+    );
+}
+
+#[test]
+fn a_real_state_file() {
+    let mark = trainer_state(captured("trainer_state.json").as_bytes(), Micros(0)).unwrap();
+    assert_eq!((mark.step, mark.total_steps), (Some(40), Some(40)));
+    assert_eq!(mark.geometry.unwrap().epoch_steps, Some(20.0));
+}
+
 /// Pieces of real output, so that random texts reach the deep parts of the readers.
 fn piece() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![

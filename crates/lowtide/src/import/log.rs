@@ -1,0 +1,409 @@
+//! Any log in which a person would find steps and sizes. The first reading finds out which counter
+//! counts the steps and which of the printed sizes is the memory; the second takes the points.
+
+use lowtide_core::mark::{Geometry, Mark, Phase};
+use lowtide_core::output::{Lines, StepReader, printed_step};
+use lowtide_core::point::{Point, Track};
+use lowtide_core::units::Micros;
+use lowtide_core::verdict::{Axis, Meter};
+
+use super::header::{self, Memory};
+use super::size::{Size, sizes};
+use super::{ImportError, Imported, Options, time};
+
+/// Different labels that are remembered; a log with more is no log of memory.
+const LABELS: usize = 256;
+
+/// A label must come back this often to be a series.
+const RECURS: usize = 3;
+
+/// What a size without a telling word ranks: below every name that says memory.
+const UNNAMED: u8 = 5;
+
+/// One kind of printed size.
+#[derive(Clone, Debug)]
+struct Label {
+    key: String,
+    memory: Memory,
+    count: usize,
+    /// Some of its numbers came without a unit.
+    bare: bool,
+    values: (f64, bool, bool),
+    /// The step that its own lines print, as long as it only rises.
+    own: OwnSteps,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct OwnSteps {
+    count: usize,
+    last: u64,
+    word: &'static str,
+    fell: bool,
+}
+
+impl Label {
+    /// The line itself says the step nearly always: that is surer than the last bar before it.
+    fn says_its_step(&self) -> Option<&'static str> {
+        (!self.own.fell && self.own.count * 10 >= self.count * 9).then_some(self.own.word)
+    }
+}
+
+pub fn read(bytes: &[u8], name: &str, options: &Options) -> Result<Imported, ImportError> {
+    let mut steps = StepReader::new();
+    let mut labels: Vec<Label> = Vec::new();
+    let mut lines = Lines::default();
+    let mut look = |line: &str| {
+        steps.line(line, Micros(0));
+        note(line, &mut labels);
+    };
+    lines.feed(bytes, &mut look);
+    lines.finish(&mut look);
+    let label = choose(labels, options)?;
+    let factor = bare_factor(&label, options)?;
+    let steps = match steps.counter() {
+        Some(counter) => StepReader::following(counter.clone()),
+        None => StepReader::new(),
+    };
+    let mut taker = Taker::new(steps, &label, factor);
+    let mut lines = Lines::default();
+    lines.feed(bytes, |line| taker.line(line));
+    lines.finish(|line| taker.line(line));
+    taker.finish(name, options)
+}
+
+/// The words that name a size, and what they say.
+fn label_of(line: &str, size: &Size) -> Option<(String, Memory)> {
+    let mut named = size.near.clone();
+    if named.is_empty() {
+        named.clone_from(&size.far);
+    }
+    let smi = line.trim_start().starts_with('|') && line.contains("MiB /");
+    let gpu = smi || header::memory(&size.far).is_some_and(|m| m.meter == Meter::Gpu);
+    let memory = match header::memory(&named) {
+        Some(memory) => memory,
+        // A word such as `total` or `peak` says that it is not the memory in use.
+        None if size.factor.is_some() && !header::not_in_use(&named) => Memory {
+            meter: Meter::Memory,
+            factor: None,
+            rank: UNNAMED,
+        },
+        None => return None,
+    };
+    // `value=3` and `size: 12` are memory in a table of two columns, not in a log.
+    if size.factor.is_none() && memory.factor.is_none() && memory.rank < 60 {
+        return None;
+    }
+    let memory = if gpu {
+        Memory {
+            meter: Meter::Gpu,
+            rank: 10,
+            ..memory
+        }
+    } else {
+        memory
+    };
+    let key = if smi {
+        "gpu memory".to_owned()
+    } else {
+        named.join(" ")
+    };
+    Some((key, memory))
+}
+
+fn note(line: &str, labels: &mut Vec<Label>) {
+    let own = printed_step(line);
+    for size in sizes(line) {
+        let Some((key, memory)) = label_of(line, &size) else {
+            continue;
+        };
+        let at = match labels.iter().position(|l| l.key == key) {
+            Some(at) => at,
+            None if labels.len() >= LABELS => continue,
+            None => {
+                labels.push(Label {
+                    key,
+                    memory,
+                    count: 0,
+                    bare: false,
+                    values: (0.0, true, true),
+                    own: OwnSteps::default(),
+                });
+                labels.len() - 1
+            }
+        };
+        let label = &mut labels[at];
+        label.count += 1;
+        if let Some((step, word)) = own {
+            label.own.fell |= label.own.count > 0 && step < label.own.last;
+            label.own.last = step;
+            label.own.word = word;
+            label.own.count += 1;
+        }
+        if size.factor.is_none() && memory.factor.is_none() {
+            label.bare = true;
+            let (max, pages, fours) = label.values;
+            label.values = (
+                max.max(size.value),
+                pages && size.value % 4096.0 == 0.0,
+                fours && size.value % 4.0 == 0.0,
+            );
+        }
+    }
+}
+
+fn choose(mut labels: Vec<Label>, options: &Options) -> Result<Label, ImportError> {
+    let nothing = || {
+        ImportError::new("no memory sizes found in it").hint(
+            "lowtide reads tables (step,MB), mprof and psrecord files, JSON lines, and logs with lines like `Step 10: RAM 5552 MB`",
+        )
+    };
+    if let Some(wanted) = &options.column {
+        let wanted = header::words(wanted).join(" ");
+        let all: Vec<String> = labels
+            .iter()
+            .map(|l| format!("'{}'", l.key))
+            .take(8)
+            .collect();
+        labels.retain(|l| l.key == wanted || l.key.contains(&wanted));
+        labels.sort_by_key(|l| (l.key != wanted, std::cmp::Reverse(l.count)));
+        return labels.into_iter().next().ok_or_else(|| {
+            ImportError::new(format!("no size is printed after the words `{wanted}`"))
+                .hint(format!("found: {}", all.join(", ")))
+        });
+    }
+    let most = labels.iter().map(|l| l.count).max().unwrap_or(0);
+    labels.retain(|l| l.count >= RECURS.min(most));
+    labels.sort_by_key(|l| (std::cmp::Reverse(l.memory.rank), std::cmp::Reverse(l.count)));
+    let best = labels.first().cloned().ok_or_else(nothing)?;
+    // Another label of the same standing that is printed about as often: which one is meant?
+    let rival = labels[1..]
+        .iter()
+        .find(|l| l.memory.rank == best.memory.rank && l.count * 2 > best.count);
+    match rival {
+        Some(rival) => Err(ImportError::new(format!(
+            "two kinds of sizes may be the memory: after `{}` and after `{}`",
+            best.key, rival.key
+        ))
+        .hint(format!("choose one: --column '{}'", best.key))),
+        None => Ok(best),
+    }
+}
+
+/// What a number without a unit is worth under this label.
+fn bare_factor(label: &Label, options: &Options) -> Result<f64, ImportError> {
+    if let Some(factor) = options.unit_factor()? {
+        return Ok(factor);
+    }
+    if !label.bare {
+        return Ok(1.0);
+    }
+    let (max, pages, fours) = label.values;
+    header::unit_by_pages(max, pages, fours)
+        .map(|(factor, _)| factor)
+        .ok_or_else(|| {
+            ImportError::new(format!(
+                "the sizes after `{}` do not say their unit",
+                label.key
+            ))
+            .hint("say it: --unit MB (or B, kB, GB, MiB …)")
+        })
+}
+
+/// The second reading.
+struct Taker<'a> {
+    steps: StepReader,
+    label: &'a Label,
+    bare_factor: f64,
+    mark: Mark,
+    geometry: Geometry,
+    clock: Clock,
+    taken: Vec<Taken>,
+    /// Where the attempts after the first begin.
+    attempts: Vec<usize>,
+    unread: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Taken {
+    step: Option<u64>,
+    epoch: Option<f64>,
+    seconds: Option<f64>,
+    phase: Option<Phase>,
+    bytes: f64,
+}
+
+/// Moments of lines as seconds since the first, over midnight.
+#[derive(Default)]
+struct Clock {
+    first: Option<f64>,
+    last: f64,
+    days: f64,
+}
+
+impl Clock {
+    fn read(&mut self, line: &str) -> Option<f64> {
+        let moment = time::line_moment(line)?;
+        let first = *self.first.get_or_insert(moment.seconds);
+        if moment.clock_only && moment.seconds + self.days < self.last - 43_200.0 {
+            self.days += 86_400.0;
+        }
+        self.last = moment.seconds + self.days;
+        Some(self.last - first)
+    }
+}
+
+impl<'a> Taker<'a> {
+    fn new(steps: StepReader, label: &'a Label, bare_factor: f64) -> Taker<'a> {
+        Taker {
+            steps,
+            label,
+            bare_factor,
+            mark: Mark::default(),
+            geometry: Geometry::default(),
+            clock: Clock::default(),
+            taken: Vec::new(),
+            attempts: Vec::new(),
+            unread: 0,
+        }
+    }
+
+    fn line(&mut self, line: &str) {
+        for mark in self.steps.line(line, Micros(0)) {
+            if mark.phase == Some(Phase::Start) && !self.taken.is_empty() {
+                self.attempts.push(self.taken.len());
+            }
+            self.mark.step = mark.step.or(self.mark.step);
+            self.mark.epoch = mark.epoch.or(self.mark.epoch);
+            self.mark.phase = mark.phase.or(self.mark.phase);
+            if let Some(geometry) = &mark.geometry {
+                self.geometry.merge(geometry);
+            }
+        }
+        let seconds = self.clock.read(line).or((self.clock.first.is_some())
+            .then_some(self.clock.last - self.clock.first.unwrap_or(0.0)));
+        let size = sizes(line).into_iter().find_map(|size| {
+            let (key, memory) = label_of(line, &size)?;
+            (key == self.label.key).then_some((size, memory))
+        });
+        let Some((size, memory)) = size else {
+            self.unread += usize::from(line.bytes().any(|b| b.is_ascii_alphanumeric()));
+            return;
+        };
+        let word = |name: &str| self.label.key.split(' ').any(|w| w == name);
+        let kernel = word("rss") && (word("vm") || word("anon"));
+        let factor = match size.factor.or(memory.factor) {
+            // The kernel's kB are 1,024 bytes.
+            Some(factor) if kernel && factor == 1e3 => 1024.0,
+            Some(factor) => factor,
+            None => self.bare_factor,
+        };
+        self.taken.push(Taken {
+            step: match self.label.says_its_step() {
+                Some(_) => printed_step(line).map(|(step, _)| step),
+                None => self.mark.step,
+            },
+            epoch: self.mark.epoch,
+            seconds,
+            phase: self
+                .mark
+                .phase
+                .filter(|p| matches!(p, Phase::Train | Phase::Eval | Phase::Save)),
+            bytes: size.value * factor,
+        });
+    }
+
+    fn finish(mut self, name: &str, options: &Options) -> Result<Imported, ImportError> {
+        let total = self.taken.len();
+        let mut notes = String::new();
+        let mut stepped = true;
+        if let Some(last) = self.attempts.last().copied() {
+            if (total - last) * 2 >= total {
+                self.taken.drain(..last);
+                notes = format!(", the last of {} attempts", self.attempts.len() + 1);
+            } else {
+                // A counter that starts over again and again is no axis.
+                stepped = false;
+                notes = format!(
+                    ", the step counter restarts {} times and is not used",
+                    self.attempts.len()
+                );
+            }
+        }
+        let distinct = |value: &dyn Fn(&Taken) -> Option<f64>| {
+            let mut values = self.taken.iter().filter_map(value);
+            let first = values.next();
+            first.is_some() && values.any(|v| Some(v) != first)
+        };
+        let by_step = stepped && distinct(&|t| t.step.map(|s| s as f64));
+        let by_epoch = stepped && distinct(&|t| t.epoch);
+        let by_time = distinct(&|t| t.seconds);
+        let axis = match options.axis {
+            Some(axis) => axis,
+            None if by_step || by_epoch => Axis::Step,
+            None if by_time => Axis::Time,
+            None => Axis::Sample,
+        };
+        let place = |at: usize, taken: &Taken| match axis {
+            Axis::Step if by_step => taken.step.map(|s| s as f64),
+            Axis::Step => taken.epoch,
+            Axis::Time => taken.seconds,
+            Axis::Sample => Some(at as f64),
+        };
+        let points: Vec<Point> = self
+            .taken
+            .iter()
+            .enumerate()
+            .filter_map(|(at, taken)| {
+                Some(Point {
+                    x: place(at, taken)?,
+                    bytes: taken.bytes,
+                    seconds: taken.seconds.filter(|_| axis != Axis::Time),
+                    phase: taken.phase,
+                })
+            })
+            .collect();
+        if points.is_empty() {
+            return Err(ImportError::new(format!(
+                "it has sizes, but nothing that counts {}",
+                match axis {
+                    Axis::Step => "steps",
+                    _ => "time",
+                }
+            ))
+            .hint("leave --axis out, or say --axis sample"));
+        }
+        let before = self.taken.len() - points.len();
+        if before > 0 {
+            notes += &format!(", {before} sizes before the first step left out");
+        }
+        let from = match (axis, self.steps.counter()) {
+            (Axis::Step, _) if let Some(word) = self.label.says_its_step() => {
+                format!("steps from `{word}`")
+            }
+            (Axis::Step, Some(counter)) if by_step => format!("steps from {counter}"),
+            (Axis::Step, _) if by_step => "steps from the Trainer's dictionaries".to_owned(),
+            (Axis::Step, _) => "steps from `Epoch N`".to_owned(),
+            (Axis::Time, _) => "seconds from the times of the lines".to_owned(),
+            (Axis::Sample, _) => "in the order of the lines".to_owned(),
+        };
+        let shown = if self.label.key.is_empty() {
+            "the only size of a line".to_owned()
+        } else {
+            format!("`{} …`", self.label.key)
+        };
+        Ok(Imported {
+            how: format!(
+                "{} points: {from}, sizes from {shown}{notes}{}",
+                points.len(),
+                super::skipped(self.unread)
+            ),
+            track: Track {
+                name: name.to_owned(),
+                axis,
+                meter: self.label.memory.meter,
+                points,
+            },
+            geometry: (self.geometry != Geometry::default()).then_some(self.geometry),
+        })
+    }
+}

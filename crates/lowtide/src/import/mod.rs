@@ -1,0 +1,124 @@
+//! Reads a series from whatever file somebody has: a table, an mprof or psrecord file, JSON lines,
+//! or any log in which a person would find steps and sizes. Fed by the commands with the bytes of a
+//! file or of stdin; read by the judge. Every import says how it was read, so that it can be checked,
+//! and what is ambiguous is refused with a hint instead of guessed.
+
+mod csv;
+mod header;
+mod jsonl;
+mod log;
+mod mprof;
+mod psrecord;
+mod size;
+mod table;
+mod time;
+
+use lowtide_core::mark::Geometry;
+use lowtide_core::point::Track;
+use lowtide_core::units::unit_factor;
+use lowtide_core::verdict::Axis;
+
+/// What the user said about the file.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    pub axis: Option<Axis>,
+    /// The name of the column (or, in a log, a part of the label) that holds the memory.
+    pub column: Option<String>,
+    /// The unit of sizes that carry none.
+    pub unit: Option<String>,
+    /// Flags about steps and epochs were given: an axis that does not say what it counts is steps.
+    pub steps_expected: bool,
+}
+
+impl Options {
+    fn unit_factor(&self) -> Result<Option<f64>, ImportError> {
+        match &self.unit {
+            None => Ok(None),
+            Some(unit) => match unit_factor(unit) {
+                Some(factor) => Ok(Some(factor)),
+                None => Err(ImportError::new(format!("`{unit}` is not a unit of size"))
+                    .hint("write --unit B, kB, MB, GB, KiB, MiB or GiB")),
+            },
+        }
+    }
+}
+
+/// A series, how it was read, and what the file says about the data.
+#[derive(Clone, Debug)]
+pub struct Imported {
+    pub track: Track,
+    /// "24 points: steps from column `step`, sizes from column `rss` in MB, 2 lines skipped"
+    pub how: String,
+    pub geometry: Option<Geometry>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct ImportError {
+    pub message: String,
+    pub hint: Option<String>,
+}
+
+impl ImportError {
+    fn new(message: impl Into<String>) -> ImportError {
+        ImportError {
+            message: message.into(),
+            hint: None,
+        }
+    }
+
+    fn hint(mut self, hint: impl Into<String>) -> ImportError {
+        self.hint = Some(hint.into());
+        self
+    }
+}
+
+/// How much of the start decides which format a file has.
+const LOOK: usize = 64 * 1024;
+
+/// Reads a series from the bytes of a file called `name`.
+pub fn read(bytes: &[u8], name: &str, options: &Options) -> Result<Imported, ImportError> {
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let start = &bytes[..bytes.len().min(LOOK)];
+    if start.iter().all(u8::is_ascii_whitespace) {
+        return Err(ImportError::new("it is empty"));
+    }
+    refuse_binary(start)?;
+    if mprof::is(start) {
+        return mprof::read(bytes, name, options);
+    }
+    if psrecord::is(start) {
+        return psrecord::read(bytes, name);
+    }
+    if jsonl::is(start) {
+        return jsonl::read(bytes, name, options);
+    }
+    if let Some(shape) = csv::shape(start) {
+        return csv::read(bytes, name, &shape, options);
+    }
+    log::read(bytes, name, options)
+}
+
+/// Text has no zero bytes; recordings, archives and columnar files do.
+fn refuse_binary(start: &[u8]) -> Result<(), ImportError> {
+    let hint = match start {
+        [0x1f, 0x8b, ..] => "it is compressed: gunzip it first",
+        [b'P', b'A', b'R', b'1', ..] => "it is Parquet: export it as CSV first",
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => "it is UTF-16: save it as UTF-8 first",
+        _ if start.contains(&0) => "give a CSV, an mprof .dat, JSON lines or a log",
+        _ => return Ok(()),
+    };
+    Err(ImportError::new("it is binary, not a table or a log").hint(hint))
+}
+
+/// "1 line skipped", "2 lines skipped", or nothing.
+fn skipped(count: usize) -> String {
+    match count {
+        0 => String::new(),
+        1 => ", 1 line skipped".to_owned(),
+        n => format!(", {n} lines skipped"),
+    }
+}
+
+#[cfg(test)]
+mod tests;

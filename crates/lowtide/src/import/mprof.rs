@@ -1,0 +1,97 @@
+//! `mprof run`'s `.dat`: `MEM <MiB> <epoch seconds>` for the main process, `CHLD <n> <MiB> <time>`
+//! for children, `FUNC` for profiled functions. Sizes are MiB: memory_profiler divides by 2**20.
+
+use lowtide_core::point::{Point, Track};
+use lowtide_core::verdict::{Axis, Meter};
+
+use super::{ImportError, Imported, Options};
+
+pub fn is(start: &[u8]) -> bool {
+    start
+        .split(|b| *b == b'\n')
+        .find(|l| !l.trim_ascii().is_empty())
+        .is_some_and(|line| line.starts_with(b"CMDLINE ") || reading(line).is_some())
+}
+
+/// Whose reading it is (None: the main process), its size and its time.
+fn reading(line: &[u8]) -> Option<(Option<&str>, f64, f64)> {
+    let line = std::str::from_utf8(line).ok()?;
+    let mut words = line.split_ascii_whitespace();
+    let child = match words.next()? {
+        "MEM" => None,
+        "CHLD" => Some(words.next()?),
+        _ => return None,
+    };
+    let (size, time): (f64, f64) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
+    (size.is_finite() && size >= 0.0 && time.is_finite()).then_some((child, size, time))
+}
+
+/// The main process, or with `--column N` the child of that number.
+pub fn read(bytes: &[u8], name: &str, options: &Options) -> Result<Imported, ImportError> {
+    let wanted = options
+        .column
+        .as_deref()
+        .filter(|c| *c != "MEM")
+        .map(|c| c.trim_start_matches("CHLD").trim());
+    let mut points = Vec::new();
+    let mut children: Vec<String> = Vec::new();
+    let mut skipped = 0;
+    let mut first = None;
+    for line in bytes.split(|b| *b == b'\n') {
+        match reading(line) {
+            Some((child, size, time)) => {
+                if let Some(child) = child
+                    && !children.iter().any(|c| c == child)
+                {
+                    children.push(child.to_owned());
+                }
+                if child == wanted {
+                    let origin = *first.get_or_insert(time);
+                    points.push(Point::new(time - origin, size * 1024.0 * 1024.0));
+                }
+            }
+            None => {
+                let known = [&b"CMDLINE"[..], b"FUNC"]
+                    .iter()
+                    .any(|w| line.starts_with(w));
+                skipped += usize::from(!known && !line.trim_ascii().is_empty());
+            }
+        }
+    }
+    if points.is_empty() {
+        let error = match wanted {
+            Some(child) => ImportError::new(format!("mprof's file has no child `{child}`")),
+            None => ImportError::new("mprof's file has no MEM line"),
+        };
+        return Err(if children.is_empty() {
+            error
+        } else {
+            error.hint(format!(
+                "children: --column with one of {}",
+                children.join(", ")
+            ))
+        });
+    }
+    let whose = match wanted {
+        Some(child) => format!("child {child}"),
+        None if children.is_empty() => "MEM lines".to_owned(),
+        None => format!(
+            "MEM lines ({} children left out, see --column)",
+            children.len()
+        ),
+    };
+    Ok(Imported {
+        how: format!(
+            "{} points of mprof: {whose} in MiB, seconds from the first{}",
+            points.len(),
+            super::skipped(skipped)
+        ),
+        track: Track {
+            name: name.to_owned(),
+            axis: Axis::Time,
+            meter: Meter::Rss,
+            points,
+        },
+        geometry: None,
+    })
+}

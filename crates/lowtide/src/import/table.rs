@@ -1,0 +1,407 @@
+//! From named columns to a series: which column is the axis, which one the memory, in which unit.
+//! Shared by CSV and JSON lines, which only cut their files into cells.
+
+use lowtide_core::point::{Point, Track};
+use lowtide_core::verdict::{Axis, Meter};
+
+use super::header::{self, Column, Memory};
+use super::{ImportError, Imported, Options, size, time};
+
+/// Which columns are read, and as what.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// None: rows are numbered.
+    pub x: Option<usize>,
+    /// Time beside steps.
+    pub seconds: Option<usize>,
+    pub value: usize,
+    pub owner: Option<usize>,
+    axis: Axis,
+    /// Seconds per unit, where the name of the time column says it.
+    scale: Option<f64>,
+    seconds_scale: Option<f64>,
+    memory: Memory,
+    names: Vec<String>,
+}
+
+/// `names` are the headers; `numeric[i]` says whether column i holds numbers or moments.
+pub fn plan(names: Vec<String>, numeric: &[bool], options: &Options) -> Result<Plan, ImportError> {
+    let kinds: Vec<Column> = names.iter().map(|n| header::column(n)).collect();
+    let find = |test: &dyn Fn(&Column) -> bool| {
+        (0..kinds.len()).find(|&i| numeric.get(i) == Some(&true) && test(&kinds[i]))
+    };
+    let step = find(&|c| *c == Column::Step);
+    let time = find(&|c| matches!(c, Column::Time(_)));
+    let index = find(&|c| *c == Column::Index);
+    let bare = time.filter(|&i| names[i].trim().eq_ignore_ascii_case("t"));
+    let scale_of = |at: Option<usize>| match at.map(|i| &kinds[i]) {
+        Some(Column::Time(scale)) => *scale,
+        _ => None,
+    };
+    let listed = || names.join(", ");
+    let (axis, x) = match options.axis {
+        Some(Axis::Sample) => (Axis::Sample, None),
+        Some(Axis::Step) => {
+            let at = step
+                .or(bare)
+                .or(index)
+                .or(time.filter(|_| scale_of(time).is_none()));
+            let at = at.ok_or_else(|| {
+                ImportError::new(format!("no column counts steps (columns: {})", listed()))
+                    .hint("leave --axis out, or say --axis time")
+            })?;
+            (Axis::Step, Some(at))
+        }
+        Some(Axis::Time) => {
+            let at = time.or(index).ok_or_else(|| {
+                ImportError::new(format!("no column holds times (columns: {})", listed()))
+                    .hint("leave --axis out, or say --axis step")
+            })?;
+            (Axis::Time, Some(at))
+        }
+        None => match (step, bare, time, index) {
+            (Some(at), ..) => (Axis::Step, Some(at)),
+            (None, Some(at), ..) if options.steps_expected => (Axis::Step, Some(at)),
+            (None, _, Some(at), _) => (Axis::Time, Some(at)),
+            (None, None, None, Some(at)) if options.steps_expected => (Axis::Step, Some(at)),
+            (None, None, None, Some(at)) => (Axis::Sample, Some(at)),
+            _ => (Axis::Sample, None),
+        },
+    };
+    let (value, memory) = value_column(&names, &kinds, numeric, x, options)?;
+    let seconds = time.filter(|at| Some(*at) != x && *at != value);
+    Ok(Plan {
+        x,
+        seconds,
+        value,
+        owner: kinds
+            .iter()
+            .position(|c| *c == Column::Owner)
+            .filter(|at| *at != value),
+        axis,
+        scale: scale_of(x),
+        seconds_scale: scale_of(seconds),
+        memory,
+        names,
+    })
+}
+
+fn value_column(
+    names: &[String],
+    kinds: &[Column],
+    numeric: &[bool],
+    x: Option<usize>,
+    options: &Options,
+) -> Result<(usize, Memory), ImportError> {
+    let unknown = Memory {
+        meter: Meter::Memory,
+        factor: None,
+        rank: 0,
+    };
+    let memory_of = |at: usize| match &kinds[at] {
+        Column::Memory(memory) => *memory,
+        // A name that memory() rejects, such as `peak_rss_mb`, still says its unit.
+        _ => {
+            let unit = header::words(&names[at])
+                .last()
+                .cloned()
+                .into_iter()
+                .collect::<Vec<_>>();
+            Memory {
+                factor: header::memory(&unit).and_then(|m| m.factor),
+                ..unknown
+            }
+        }
+    };
+    if let Some(wanted) = &options.column {
+        let by_name = names
+            .iter()
+            .position(|n| n.trim().eq_ignore_ascii_case(wanted.trim()));
+        let by_number = || {
+            wanted
+                .parse::<usize>()
+                .ok()?
+                .checked_sub(1)
+                .filter(|i| *i < names.len())
+        };
+        return by_name
+            .or_else(by_number)
+            .map(|at| (at, memory_of(at)))
+            .ok_or_else(|| {
+                ImportError::new(format!("there is no column `{wanted}`"))
+                    .hint(format!("the columns are: {}", names.join(", ")))
+            });
+    }
+    let usable = |at: &usize| numeric.get(*at) == Some(&true) && Some(*at) != x;
+    let mut found: Vec<(usize, Memory)> = (0..names.len())
+        .filter(usable)
+        .filter_map(|at| match &kinds[at] {
+            Column::Memory(memory) => Some((at, *memory)),
+            _ => None,
+        })
+        .collect();
+    found.sort_by_key(|(_, memory)| std::cmp::Reverse(memory.rank));
+    let others: Vec<usize> = (0..names.len())
+        .filter(usable)
+        .filter(|at| kinds[*at] == Column::Other)
+        .collect();
+    match (found.as_slice(), others.as_slice()) {
+        ([best], _) => Ok(*best),
+        ([best, next, ..], _) if best.1.rank > next.1.rank => Ok(*best),
+        ([], [only]) => Ok((*only, memory_of(*only))),
+        ([], _) => Err(
+            ImportError::new("no column looks like memory").hint(format!(
+                "name one: --column NAME, out of {}",
+                names.join(", ")
+            )),
+        ),
+        (several, _) => {
+            let names: Vec<&str> = several.iter().map(|(at, _)| names[*at].as_str()).collect();
+            Err(ImportError::new(format!(
+                "several columns look like memory: {}",
+                names.join(", ")
+            ))
+            .hint(format!("choose one: --column '{}'", names[0])))
+        }
+    }
+}
+
+/// Collects rows and makes a track of them.
+#[derive(Debug)]
+pub struct Rows {
+    plan: Plan,
+    /// x, value, seconds; as written.
+    rows: Vec<(f64, f64, f64)>,
+    skipped: usize,
+    /// Times were written as dates or clocks, and the last one, to see midnight.
+    dates: bool,
+    owners: Vec<String>,
+    /// Cells carried their unit and are bytes already.
+    sized: bool,
+}
+
+/// One cell of an axis column.
+#[derive(Clone, Copy, Debug)]
+pub enum Place {
+    Number(f64),
+    Date(f64),
+}
+
+/// One cell of the memory column.
+#[derive(Clone, Copy, Debug)]
+pub enum Cell {
+    Number(f64),
+    /// Written with its unit: `5.4 GB`.
+    Bytes(f64),
+}
+
+impl Cell {
+    pub fn parse(text: &str) -> Option<Cell> {
+        match text.parse::<f64>() {
+            Ok(value) => Some(Cell::Number(value)),
+            Err(_) => Some(match size::parse(text)? {
+                (value, None) => Cell::Number(value),
+                (value, Some(factor)) => Cell::Bytes(value * factor),
+            }),
+        }
+    }
+}
+
+impl Place {
+    pub fn parse(text: &str) -> Option<Place> {
+        let text = text.trim();
+        if let Ok(number) = text.parse::<f64>() {
+            return number.is_finite().then_some(Place::Number(number));
+        }
+        let moment = time::moment(text)?;
+        (moment.len == text.len()).then_some(Place::Date(moment.seconds))
+    }
+}
+
+impl Rows {
+    pub fn new(plan: Plan, expected: usize) -> Rows {
+        Rows {
+            plan,
+            rows: Vec::with_capacity(expected),
+            skipped: 0,
+            dates: false,
+            owners: Vec::new(),
+            sized: false,
+        }
+    }
+
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    pub fn push(&mut self, x: Option<Place>, value: Option<Cell>, seconds: Option<Place>) {
+        let (value, sized) = match value {
+            Some(Cell::Number(value)) => (value, false),
+            Some(Cell::Bytes(value)) => (value, true),
+            None => (f64::NAN, false),
+        };
+        if !value.is_finite() || value < 0.0 {
+            self.skipped += 1;
+            return;
+        }
+        self.sized |= sized;
+        let x = match (self.plan.x, x) {
+            (None, _) => self.rows.len() as f64,
+            (Some(_), Some(Place::Number(x))) => x,
+            (Some(_), Some(Place::Date(x))) => {
+                self.dates = true;
+                x
+            }
+            (Some(_), None) => {
+                self.skipped += 1;
+                return;
+            }
+        };
+        let seconds = match seconds {
+            Some(Place::Number(s) | Place::Date(s)) => s,
+            None => f64::NAN,
+        };
+        self.rows.push((x, value, seconds));
+    }
+
+    pub fn skip(&mut self) {
+        self.skipped += 1;
+    }
+
+    /// Whose row it is. Two owners in one table are enough to know that there are several.
+    pub fn owner(&mut self, owner: &str) {
+        if self.owners.len() < 2 && !self.owners.iter().any(|o| o == owner) {
+            self.owners.push(owner.to_owned());
+        }
+    }
+
+    pub fn finish(self, name: &str, options: &Options) -> Result<Imported, ImportError> {
+        let plan = &self.plan;
+        let value_name = &plan.names[plan.value];
+        if self.rows.is_empty() {
+            return Err(ImportError::new(format!(
+                "no row has a number in column `{value_name}`"
+            )));
+        }
+        if self.skipped > self.rows.len() {
+            return Err(ImportError::new(format!(
+                "only {} of {} rows could be read as a table",
+                self.rows.len(),
+                self.rows.len() + self.skipped
+            ))
+            .hint("is it a table? name the memory column with --column NAME"));
+        }
+        if let (Some(owner), [first, _, ..]) = (plan.owner, self.owners.as_slice()) {
+            return Err(ImportError::new(format!(
+                "column `{}` has several values: rows of several processes are mixed",
+                plan.names[owner]
+            ))
+            .hint(format!("keep the rows of one of them, such as {first}")));
+        }
+        let (factor, unit) = self.unit(options)?;
+        let (scale, origin) = self.time_scale();
+        let seconds_scale = plan.seconds_scale.unwrap_or_else(|| {
+            time::epoch_factor(
+                self.rows
+                    .iter()
+                    .map(|r| r.2)
+                    .find(|s| s.is_finite())
+                    .unwrap_or(0.0),
+            )
+        });
+        let seconds_origin = self
+            .rows
+            .iter()
+            .map(|r| r.2)
+            .find(|s| s.is_finite())
+            .unwrap_or(0.0);
+        let points: Vec<Point> = self
+            .rows
+            .iter()
+            .map(|&(x, value, seconds)| Point {
+                x: (x - origin) * scale,
+                bytes: value * factor,
+                seconds: seconds
+                    .is_finite()
+                    .then_some((seconds - seconds_origin) * seconds_scale),
+                phase: None,
+            })
+            .collect();
+        let from = match plan.x {
+            Some(x) => format!("{} from column `{}`", axis_word(plan.axis), plan.names[x]),
+            None => "rows numbered".to_owned(),
+        };
+        let how = format!(
+            "{} points: {from}, sizes from column `{value_name}` in {unit}{}",
+            points.len(),
+            super::skipped(self.skipped)
+        );
+        Ok(Imported {
+            track: Track {
+                name: name.to_owned(),
+                axis: plan.axis,
+                meter: plan.memory.meter,
+                points,
+            },
+            how,
+            geometry: None,
+        })
+    }
+
+    fn unit(&self, options: &Options) -> Result<(f64, String), ImportError> {
+        if let (Some(factor), Some(unit)) = (options.unit_factor()?, &options.unit) {
+            return Ok((factor, unit.clone()));
+        }
+        if self.sized {
+            return Ok((1.0, "the unit of each cell".to_owned()));
+        }
+        if let Some(factor) = self.plan.memory.factor {
+            return Ok((factor, unit_name(factor).to_owned()));
+        }
+        match header::unit_by_values(self.rows.iter().map(|r| r.1)) {
+            Some((factor, unit)) => Ok((factor, format!("{unit} (by their size)"))),
+            None => Err(ImportError::new(format!(
+                "column `{}` does not say its unit",
+                self.plan.names[self.plan.value]
+            ))
+            .hint("say it: --unit MB (or B, kB, GB, MiB …)")),
+        }
+    }
+
+    /// Seconds per unit of x, and where x begins.
+    fn time_scale(&self) -> (f64, f64) {
+        let first = self.rows[0].0;
+        match (self.plan.axis, self.plan.scale) {
+            (Axis::Time, _) if self.dates => (1.0, first),
+            // An epoch, in whichever unit, begins at its first row.
+            (Axis::Time, None) if first > 1e9 => (time::epoch_factor(first), first),
+            (Axis::Time, Some(scale)) if first * scale > 1e9 => (scale, first),
+            (Axis::Time, Some(scale)) => (scale, 0.0),
+            _ => (1.0, 0.0),
+        }
+    }
+}
+
+pub fn axis_word(axis: Axis) -> &'static str {
+    match axis {
+        Axis::Step => "steps",
+        Axis::Time => "seconds",
+        Axis::Sample => "order",
+    }
+}
+
+pub fn unit_name(factor: f64) -> &'static str {
+    const NAMES: [(f64, &str); 7] = [
+        (1.0, "bytes"),
+        (1e3, "kB"),
+        (1e6, "MB"),
+        (1e9, "GB"),
+        (1024.0, "KiB"),
+        (1024.0 * 1024.0, "MiB"),
+        (1024.0 * 1024.0 * 1024.0, "GiB"),
+    ];
+    NAMES
+        .iter()
+        .find(|(f, _)| *f == factor)
+        .map_or("TB", |(_, name)| name)
+}
