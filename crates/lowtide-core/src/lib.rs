@@ -13,5 +13,6 @@ pub mod process;
 pub mod sample;
 pub mod series;
 pub mod stats;
+pub mod tree;
 pub mod units;
 pub mod verdict;

@@ -1,5 +1,16 @@
-//! lowtide's eyes and hands on Linux.
+//! lowtide's eyes and hands on Linux. [`sampler`] looks at a process tree once a tick and fills
+//! `lowtide_core::sample::Sample`, with [`tree`], [`proc`] and [`cgroup`] as its parts. [`spawn`],
+//! [`pty`] and [`sigwait`] start a job and carry it.
 
+pub mod cgroup;
+pub mod error;
+mod facts;
+mod limit;
+pub mod proc;
 pub mod pty;
+pub mod sampler;
 pub mod sigwait;
 pub mod spawn;
+pub mod tree;
+
+pub use error::Error;

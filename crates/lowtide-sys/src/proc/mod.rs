@@ -1,0 +1,223 @@
+//! `/proc`, below a root that tests can replace. One parser per kernel file, each on bytes; the
+//! files that are read on every tick stay open, and all reads go into reused buffers.
+
+pub mod cmdline;
+pub mod environ;
+pub mod limits;
+pub mod maps;
+pub mod mask;
+pub mod meminfo;
+pub mod pressure;
+pub mod smaps_rollup;
+pub mod stat;
+pub mod status;
+mod text;
+
+use std::mem::MaybeUninit;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+use lowtide_core::sample::GapWhy;
+use rustix::fs::{Mode, OFlags, RawDir, SeekFrom};
+use rustix::io::Errno;
+
+use crate::Error;
+
+pub use text::{number, words};
+
+/// A directory laid out like `/proc`.
+#[derive(Debug)]
+pub struct Proc {
+    root: PathBuf,
+    dir: OwnedFd,
+}
+
+impl Proc {
+    pub fn at(root: impl Into<PathBuf>) -> Result<Proc, Error> {
+        let root = root.into();
+        let dir = rustix::fs::open(
+            &root,
+            OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC,
+            Mode::empty(),
+        )
+        .map_err(|errno| Error::read(&root, errno))?;
+        Ok(Proc { root, dir })
+    }
+
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    pub fn path(&self, pid: u32, file: &str) -> PathBuf {
+        self.root.join(pid.to_string()).join(file)
+    }
+
+    /// Opens `PID/file` for reading.
+    pub fn open(&self, pid: u32, file: &str) -> Result<OwnedFd, Errno> {
+        let mut name = NameBuffer::new();
+        self.open_name(name.pid_file(pid, file))
+    }
+
+    /// Opens a file that belongs to no process, such as `meminfo`.
+    pub fn open_global(&self, file: &str) -> Result<OwnedFd, Errno> {
+        self.open_name(file)
+    }
+
+    fn open_name(&self, name: &str) -> Result<OwnedFd, Errno> {
+        rustix::fs::openat(
+            &self.dir,
+            name,
+            OFlags::RDONLY | OFlags::CLOEXEC,
+            Mode::empty(),
+        )
+    }
+
+    /// Reads all of `PID/file` into `buffer`, replacing what was there.
+    pub fn read(&self, pid: u32, file: &str, buffer: &mut Vec<u8>) -> Result<(), Errno> {
+        read_all(&self.open(pid, file)?, buffer)
+    }
+
+    pub fn read_global(&self, file: &str, buffer: &mut Vec<u8>) -> Result<(), Errno> {
+        read_all(&self.open_global(file)?, buffer)
+    }
+
+    /// Where a link such as `PID/exe` points to.
+    pub fn link(&self, pid: u32, file: &str) -> Option<String> {
+        let mut name = NameBuffer::new();
+        let target =
+            rustix::fs::readlinkat(&self.dir, name.pid_file(pid, file), Vec::new()).ok()?;
+        Some(target.to_string_lossy().into_owned())
+    }
+
+    /// All pids, ascending.
+    pub fn pids(&self, out: &mut Vec<u32>) -> Result<(), Error> {
+        out.clear();
+        each_name(&self.dir, |name| {
+            if let Some(pid) = number(name).and_then(|n| u32::try_from(n).ok()) {
+                out.push(pid);
+            }
+        })
+        .map_err(|errno| Error::read(&self.root, errno))?;
+        // The kernel lists them so; the file system of a fixture may not.
+        if !out.is_sorted() {
+            out.sort_unstable();
+        }
+        Ok(())
+    }
+
+    /// How many entries a directory such as `PID/fd` has.
+    pub fn count(&self, pid: u32, directory: &str) -> Result<u32, Errno> {
+        let mut entries = 0;
+        each_name(&self.open(pid, directory)?, |_| entries += 1)?;
+        Ok(entries)
+    }
+
+    /// The names of a process's threads, at most `most` of them.
+    pub fn thread_names(&self, pid: u32, most: usize) -> Vec<Vec<u8>> {
+        let mut threads = Vec::new();
+        if let Ok(directory) = self.open(pid, "task") {
+            let _ = each_name(&directory, |name| {
+                if threads.len() < most
+                    && let Some(tid) = number(name)
+                {
+                    threads.push(tid);
+                }
+            });
+        }
+        let mut names = Vec::new();
+        let mut buffer = Vec::new();
+        for tid in threads {
+            if self
+                .read(pid, &format!("task/{tid}/comm"), &mut buffer)
+                .is_ok()
+            {
+                let end = buffer.strip_suffix(b"\n").unwrap_or(&buffer).len();
+                names.push(buffer[..end].to_vec());
+            }
+        }
+        names
+    }
+}
+
+/// Calls `each` with every name in an open directory but `.` and `..`.
+fn each_name(directory: &OwnedFd, mut each: impl FnMut(&[u8])) -> Result<(), Errno> {
+    let mut buffer = [MaybeUninit::<u8>::uninit(); 8192];
+    rustix::fs::seek(directory, SeekFrom::Start(0))?;
+    let mut entries = RawDir::new(directory, &mut buffer);
+    while let Some(entry) = entries.next() {
+        let entry = entry?;
+        let name = entry.file_name().to_bytes();
+        if name != b"." && name != b".." {
+            each(name);
+        }
+    }
+    Ok(())
+}
+
+/// Reads a file from its start into `buffer`, replacing what was there. The buffer keeps its
+/// capacity, so that a second read of the same file allocates nothing.
+pub fn read_all(file: &OwnedFd, buffer: &mut Vec<u8>) -> Result<(), Errno> {
+    /// Most of what we read every tick is shorter than this.
+    const FIRST: usize = 4096;
+    buffer.clear();
+    let mut offset = 0;
+    loop {
+        if buffer.capacity() - buffer.len() < FIRST / 2 {
+            buffer.reserve(FIRST);
+        }
+        let spare = rustix::buffer::spare_capacity(buffer);
+        let count = rustix::io::pread(file, spare, offset)?;
+        if count == 0 {
+            return Ok(());
+        }
+        offset += count as u64;
+    }
+}
+
+/// Reads a file that the kernel hands over in one piece (`stat`, `status`: one record, and the
+/// kernel's buffer grows until the record fits). It saves the second call that finds the end.
+pub fn read_record(file: &OwnedFd, buffer: &mut Vec<u8>) -> Result<(), Errno> {
+    /// `status` is about 1.5 kB; a user in thousands of groups makes it longer.
+    const ROOM: usize = 16 * 1024;
+    buffer.clear();
+    buffer.reserve(ROOM);
+    let count = rustix::io::pread(file, rustix::buffer::spare_capacity(buffer), 0)?;
+    if count >= ROOM {
+        return read_all(file, buffer);
+    }
+    Ok(())
+}
+
+/// Why a reading is missing, from what the kernel said.
+pub fn why(errno: Errno) -> GapWhy {
+    match errno {
+        Errno::ACCESS | Errno::PERM => GapWhy::Denied,
+        Errno::NOENT | Errno::SRCH => GapWhy::Vanished,
+        Errno::AGAIN | Errno::INTR => GapWhy::Late,
+        _ => GapWhy::Unsupported,
+    }
+}
+
+/// `1234/stat` on the stack: names are made on every tick.
+struct NameBuffer {
+    bytes: [u8; 64],
+}
+
+impl NameBuffer {
+    fn new() -> NameBuffer {
+        NameBuffer { bytes: [0; 64] }
+    }
+
+    fn pid_file(&mut self, pid: u32, file: &str) -> &str {
+        use std::io::Write;
+        let room = self.bytes.len();
+        let mut rest = &mut self.bytes[..];
+        // All our names fit; one that does not would be cut and then not found.
+        let _ = write!(rest, "{pid}/{file}");
+        let used = room - rest.len();
+        std::str::from_utf8(&self.bytes[..used]).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod fixture;

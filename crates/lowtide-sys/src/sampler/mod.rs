@@ -1,0 +1,487 @@
+//! One look at the tree per tick. Fed by `/proc`, cgroups and GPUs; read by `run`, `attach` and `ps`.
+//!
+//! Every tick reads `stat` of each member from a file that stays open, `status` where `stat` shows a
+//! change, and `smaps_rollup` on a budget ([`careful`]). The sum over the tree is made in [`sum`].
+
+mod careful;
+mod member;
+mod sum;
+
+use std::collections::HashMap;
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+
+use lowtide_core::process::{Member, ProcId, Role};
+use lowtide_core::sample::{Gap, GapWhy, Sample};
+use lowtide_core::tree::choose::{Candidate, choose};
+use lowtide_core::tree::roles::{self, Kin};
+use lowtide_core::units::{Bytes, Micros, Share};
+use rustix::time::{ClockId, clock_gettime};
+
+use self::careful::{Careful, Family};
+use self::member::{Outcome, Tracked, Units};
+use self::sum::Families;
+use crate::Error;
+use crate::cgroup::{Groups, Whose};
+use crate::limit::{self, Watched};
+use crate::proc::{self, Proc, limits::Limits, meminfo, pressure, stat};
+use crate::tree::{Joined, Tree};
+
+/// Groups are listed for strangers at this distance.
+const ONLY_OURS_EVERY: Micros = Micros(30_000_000);
+/// A process can be moved to another group, and its resource limits can change; both are rare.
+const PLACE_EVERY: Micros = Micros(60_000_000);
+/// Open files that are left to the rest of the program.
+const FILES_LEFT: usize = 128;
+
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The processes whose trees are watched.
+    pub roots: Vec<u32>,
+    /// The process that adopts orphans of the tree (`run`'s keeper); not a member itself.
+    pub subreaper: Option<u32>,
+    /// lowtide's own processes, which may share the job's cgroup.
+    pub helpers: Vec<u32>,
+    /// Share of wall time for careful looks.
+    pub budget: Share,
+    /// `--limit`.
+    pub limit: Option<Bytes>,
+    pub proc: PathBuf,
+    pub dev_shm: PathBuf,
+}
+
+impl Options {
+    pub fn new(roots: Vec<u32>) -> Options {
+        Options {
+            roots,
+            subreaper: None,
+            helpers: vec![std::process::id()],
+            budget: Share(0.001),
+            limit: None,
+            proc: PathBuf::from("/proc"),
+            dev_shm: PathBuf::from("/dev/shm"),
+        }
+    }
+}
+
+/// What has changed since the last tick, in the order in which it is to be recorded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// A new member, or one of which something else is known now.
+    Member(Member),
+    /// It has ended.
+    Left(ProcId),
+    /// Another process is the one to watch.
+    Watch { id: ProcId, why: String },
+}
+
+/// What watching has cost so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Spent {
+    /// Processor time of all ticks.
+    pub cpu: Micros,
+    /// Time spent in `smaps_rollup`: for at most this long a lock of a target was held.
+    pub locked: Micros,
+    pub ticks: u64,
+}
+
+pub struct Sampler {
+    proc: Proc,
+    options: Options,
+    tree: Tree,
+    units: Units,
+    /// Ordered by pid.
+    members: Vec<Tracked>,
+    families: Families,
+    careful: Careful,
+    watched: Option<ProcId>,
+    groups: Option<Groups>,
+    rlimits: Limits,
+    placed: Option<Micros>,
+    only_ours_checked: Option<Micros>,
+    most_files: usize,
+    meminfo: Option<OwnedFd>,
+    pressure: Option<OwnedFd>,
+    joined: Vec<Joined>,
+    buffer: Vec<u8>,
+    spent: Spent,
+}
+
+impl Sampler {
+    /// Fails when one of the roots does not exist.
+    pub fn new(options: Options) -> Result<Sampler, Error> {
+        let proc = Proc::at(&options.proc)?;
+        for pid in &options.roots {
+            if proc.open(*pid, "stat").is_err() {
+                return Err(Error::NoSuchProcess { pid: *pid });
+            }
+        }
+        let files = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+        let files = files
+            .and_then(|files| usize::try_from(files).ok())
+            .unwrap_or(usize::MAX);
+        let units = Units {
+            page: rustix::param::page_size() as u64,
+            ticks_per_second: rustix::param::clock_ticks_per_second(),
+        };
+        Ok(Sampler {
+            tree: Tree::new(&options.roots, options.subreaper),
+            units,
+            members: Vec::new(),
+            families: Families::new(),
+            careful: Careful::new(options.budget, units.page),
+            watched: None,
+            groups: None,
+            rlimits: Limits::default(),
+            placed: None,
+            only_ours_checked: None,
+            most_files: files.saturating_sub(FILES_LEFT),
+            meminfo: proc.open_global("meminfo").ok(),
+            pressure: proc.open_global("pressure/memory").ok(),
+            joined: Vec::new(),
+            buffer: Vec::new(),
+            spent: Spent::default(),
+            proc,
+            options,
+        })
+    }
+
+    /// Looks once and fills `sample`, whose buffers are reused. `now` must not go backwards. The
+    /// caller sets `sample.late`.
+    pub fn tick(&mut self, now: Micros, sample: &mut Sample) -> Result<Vec<Change>, Error> {
+        let began = processor_time();
+        let mut changes = Vec::new();
+        sample.seq = self.spent.ticks;
+        sample.at = now;
+        sample.late = Micros(0);
+        sample.gaps.clear();
+
+        self.join(now)?;
+        let stirred = self.read_members(now, sample, &mut changes);
+        if stirred {
+            self.update_families(now);
+            self.call_roles(&mut changes);
+        }
+        self.careful.look(
+            &self.proc,
+            now,
+            &mut self.members,
+            &self.families,
+            &mut sample.gaps,
+        );
+        self.read_node(sample);
+        self.choose(now, &mut changes);
+        self.read_cgroups(now, sample);
+
+        sample.readings.clear();
+        sample
+            .readings
+            .extend(self.members.iter().map(|tracked| tracked.reading));
+        let ours = sample.cgroups.iter().find(|group| group.only_ours);
+        let by_cgroup = ours.and_then(|group| sum::by_cgroup(group, self.helpers_held()));
+        sample.tree = by_cgroup.unwrap_or_else(|| {
+            sum::by_process(
+                &self.members,
+                &self.families,
+                &sample.node,
+                self.units.page,
+                now,
+            )
+        });
+        let watched = self.watched.and_then(|id| find(&self.members, id));
+        sample.limit = limit::effective(
+            &sample.cgroups,
+            &sample.node,
+            watched.map(|tracked| &tracked.member.facts),
+            Watched {
+                rlimits: self.rlimits,
+                vsize: watched.map_or(Bytes::ZERO, |tracked| tracked.reading.vsize),
+                data: watched.map_or(Bytes::ZERO, |tracked| tracked.data),
+            },
+            self.options.limit,
+            sample.tree.held,
+        );
+        self.spent.ticks += 1;
+        self.spent.locked = self.careful.locked;
+        self.spent.cpu = Micros(self.spent.cpu.0 + processor_time().since(began).0);
+        Ok(changes)
+    }
+
+    /// No member is left.
+    pub fn is_over(&self) -> bool {
+        self.tree.is_empty() && self.spent.ticks > 0
+    }
+
+    pub fn members(&self) -> impl Iterator<Item = &Member> {
+        self.members.iter().map(|tracked| &tracked.member)
+    }
+
+    pub fn watched(&self) -> Option<&Member> {
+        let id = self.watched?;
+        find(&self.members, id).map(|tracked| &tracked.member)
+    }
+
+    pub fn spent(&self) -> Spent {
+        self.spent
+    }
+
+    fn join(&mut self, now: Micros) -> Result<(), Error> {
+        let mut joined = std::mem::take(&mut self.joined);
+        joined.clear();
+        self.tree.look(&self.proc, &mut joined)?;
+        for Joined { id, parent } in &joined {
+            let tracked = Tracked::new(*id, *parent, now);
+            let at = self.members.partition_point(|other| other.id() < *id);
+            self.members.insert(at, tracked);
+        }
+        self.joined = joined;
+        Ok(())
+    }
+
+    /// Reads the cheap counters of all members; tells whether anyone joined, left or changed.
+    fn read_members(
+        &mut self,
+        now: Micros,
+        sample: &mut Sample,
+        changes: &mut Vec<Change>,
+    ) -> bool {
+        let mut stirred = false;
+        let mut due: Vec<usize> = Vec::new();
+        let mut left: Vec<ProcId> = Vec::new();
+        let mut files: usize = self.members.iter().map(Tracked::open_files).sum();
+        for (index, tracked) in self.members.iter_mut().enumerate() {
+            let keep = files + 2 <= self.most_files;
+            let before = (tracked.open_files(), tracked.family);
+            match tracked.read(&self.proc, self.units, now, keep, &mut self.buffer) {
+                Outcome::Read => {}
+                Outcome::FactsDue => due.push(index),
+                Outcome::Left => left.push(tracked.id()),
+                Outcome::Missing(what, why) => {
+                    sample.gaps.push(Gap {
+                        who: Some(tracked.id()),
+                        what: what.to_owned(),
+                        why,
+                    });
+                }
+            }
+            files += tracked.open_files() - before.0;
+            stirred |= tracked.family != before.1;
+        }
+        for index in due {
+            let parent = self.members[index]
+                .member
+                .parent
+                .and_then(|id| find(&self.members, id))
+                .map(Tracked::kinfolk);
+            let tracked = &mut self.members[index];
+            stirred |= tracked.gather(&self.proc, now, parent.as_ref(), &mut self.buffer);
+        }
+        for id in &left {
+            self.tree.left(*id);
+            changes.push(Change::Left(*id));
+            stirred = true;
+        }
+        if !left.is_empty() {
+            self.members.retain(|tracked| !left.contains(&tracked.id()));
+        }
+        stirred
+    }
+
+    fn update_families(&mut self, now: Micros) {
+        let mut counts: HashMap<(u64, u64), usize> = HashMap::new();
+        for tracked in &mut self.members {
+            if tracked.family.1 == 0 {
+                // Addresses that we may not see: a fork then belongs to its parent's family by
+                // command line, and all unseen ones form one.
+                tracked.family.0 = 0;
+            }
+            *counts.entry(tracked.family).or_default() += 1;
+        }
+        self.families.retain(|key, _| counts.contains_key(key));
+        for (key, members) in counts {
+            let family = self.families.entry(key).or_default();
+            if family.members != members {
+                *family = Family {
+                    members,
+                    changed: now,
+                };
+            }
+        }
+    }
+
+    /// Calls the roles anew and reports every member that is new or different.
+    fn call_roles(&mut self, changes: &mut Vec<Change>) {
+        // Parents first: a child's role depends on its parent's.
+        let mut order: Vec<usize> = (0..self.members.len()).collect();
+        order.sort_by_key(|index| self.members[*index].id().start);
+        let mut called: HashMap<ProcId, (Role, String)> = HashMap::new();
+        let mut trains_below: HashMap<ProcId, bool> = HashMap::new();
+        // Twice: whether something below trains is known only once the roles below are.
+        for _ in 0..2 {
+            called.clear();
+            for index in &order {
+                let member = &self.members[*index].member;
+                let parent = member.parent.and_then(|id| find(&self.members, id));
+                let parent = parent.and_then(|parent| {
+                    let (role, _) = called.get(&parent.id())?;
+                    Some((&parent.member.facts, *role))
+                });
+                let kin = Kin {
+                    parent,
+                    trains_below: trains_below.get(&member.id).copied().unwrap_or(false),
+                };
+                called.insert(member.id, roles::call(&member.facts, kin));
+            }
+            for index in &order {
+                let member = &self.members[*index].member;
+                let trains = called
+                    .get(&member.id)
+                    .is_some_and(|(role, _)| roles::clearly_trains(&member.facts, *role));
+                let mut above = member.parent;
+                while let Some(id) = above.filter(|_| trains) {
+                    if trains_below.insert(id, true) == Some(true) {
+                        break;
+                    }
+                    above = find(&self.members, id).and_then(|parent| parent.member.parent);
+                }
+            }
+        }
+        for index in order {
+            let tracked = &mut self.members[index];
+            let Some((role, why)) = called.remove(&tracked.id()) else {
+                continue;
+            };
+            tracked.news |= (tracked.member.role, &tracked.member.why) != (role, &why);
+            tracked.member.role = role;
+            tracked.member.why = why;
+            if std::mem::take(&mut tracked.news) {
+                changes.push(Change::Member(tracked.member.clone()));
+            }
+        }
+    }
+
+    fn choose(&mut self, now: Micros, changes: &mut Vec<Change>) {
+        let candidates: Vec<Candidate<'_>> = self
+            .members
+            .iter()
+            .map(|tracked| Candidate {
+                id: tracked.id(),
+                role: tracked.member.role,
+                facts: &tracked.member.facts,
+                held: tracked.reading.held(),
+                growth: tracked.growth(),
+                cpu: tracked.cores(now),
+                gpu: tracked.reading.gpu,
+            })
+            .collect();
+        let Some(choice) = choose(&candidates, self.watched) else {
+            return;
+        };
+        if self.watched != Some(choice.id) {
+            self.watched = Some(choice.id);
+            self.placed = None;
+            changes.push(Change::Watch {
+                id: choice.id,
+                why: choice.why,
+            });
+        }
+    }
+
+    fn read_node(&mut self, sample: &mut Sample) {
+        let mut gap = |what: &str, why: GapWhy| {
+            sample.gaps.push(Gap {
+                who: None,
+                what: what.to_owned(),
+                why,
+            });
+        };
+        let meminfo = self.meminfo.as_ref().and_then(|file| {
+            proc::read_all(file, &mut self.buffer).ok()?;
+            meminfo::parse(&self.buffer)
+        });
+        match meminfo {
+            Some(node) => sample.node = node,
+            None => gap("meminfo", GapWhy::Malformed),
+        }
+        sample.node.pressure = self.pressure.as_ref().and_then(|file| {
+            proc::read_all(file, &mut self.buffer).ok()?;
+            pressure::parse(&self.buffer)
+        });
+        sample.node.dev_shm = rustix::fs::statvfs(&self.options.dev_shm).ok().map(|fs| {
+            let used = fs.f_blocks.saturating_sub(fs.f_bfree);
+            (
+                Bytes(used.saturating_mul(fs.f_frsize)),
+                Bytes(fs.f_blocks.saturating_mul(fs.f_frsize)),
+            )
+        });
+    }
+
+    fn read_cgroups(&mut self, now: Micros, sample: &mut Sample) {
+        let Some(watched) = self.watched else {
+            return;
+        };
+        if self.placed.is_none_or(|at| now.since(at) >= PLACE_EVERY) {
+            self.placed = Some(now);
+            self.only_ours_checked = None;
+            self.groups = Groups::of(&self.proc, watched.pid);
+            if let Some(tracked) = find(&self.members, watched) {
+                self.rlimits = tracked.rlimits(&self.proc, &mut self.buffer);
+            }
+        }
+        let Some(groups) = &mut self.groups else {
+            sample.cgroups.clear();
+            return;
+        };
+        if self
+            .only_ours_checked
+            .is_none_or(|at| now.since(at) >= ONLY_OURS_EVERY)
+        {
+            self.only_ours_checked = Some(now);
+            let (tree, options) = (&self.tree, &self.options);
+            groups.check_only_ours(tree.len(), &|pid| {
+                if tree.contains(pid) {
+                    Whose::Tree
+                } else if options.helpers.contains(&pid) || options.subreaper == Some(pid) {
+                    Whose::Helper
+                } else {
+                    Whose::Stranger
+                }
+            });
+        }
+        groups.read(now, &mut sample.cgroups);
+    }
+
+    /// What lowtide's own processes hold, to be taken off a group's count. Two small reads, done only
+    /// where a group is ours alone.
+    fn helpers_held(&mut self) -> Bytes {
+        let pids = self.options.helpers.iter().chain(&self.options.subreaper);
+        let mut held = Bytes::ZERO;
+        for pid in pids {
+            if self.proc.read(*pid, "status", &mut self.buffer).is_ok()
+                && let Some(status) = proc::status::parse(&self.buffer)
+            {
+                held = held + status.anon + status.shmem + status.swap;
+            }
+        }
+        held
+    }
+}
+
+/// Whether a process exists with this start time.
+pub fn exists(proc: &Proc, id: ProcId) -> bool {
+    let mut buffer = Vec::new();
+    proc.read(id.pid, "stat", &mut buffer).is_ok()
+        && stat::parse(&buffer).is_some_and(|stat| stat.start == id.start && !stat.has_ended())
+}
+
+fn find(members: &[Tracked], id: ProcId) -> Option<&Tracked> {
+    let index = members.binary_search_by_key(&id, Tracked::id).ok()?;
+    members.get(index)
+}
+
+/// Processor time of this thread.
+fn processor_time() -> Micros {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    let micros = time.tv_sec * 1_000_000 + time.tv_nsec / 1000;
+    Micros(u64::try_from(micros).unwrap_or(0))
+}

@@ -1,0 +1,411 @@
+//! Which processes are ours. Fed by the sampler once a tick; it lists `/proc` when a process may
+//! have been made, and reads `stat` only of pids it has not met.
+//!
+//! A member is a pid with its start time and stays one until it ends, whatever becomes of its
+//! parents. New members are children of members; orphans that were handed to our subreaper (`run`);
+//! and orphans whose session or process group was founded by a member (`attach`).
+
+use std::collections::{HashMap, HashSet};
+
+use lowtide_core::process::ProcId;
+
+use crate::Error;
+use crate::proc::{self, Proc, stat};
+
+/// Strangers re-read per tick: a pid can be reused by one of ours between two listings, and a
+/// stranger's whole lap should not take minutes on a machine with a thousand processes.
+const STRANGERS_PER_TICK: usize = 16;
+
+/// Without a new pid there is nothing to list; but look now and then all the same, for the pid
+/// counter can come round to where it was.
+const TICKS_BETWEEN_LISTINGS: u32 = 30;
+
+/// The part of `stat` that decides about kinship.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Kinship {
+    start: u64,
+    parent: u32,
+    group: u32,
+    session: u32,
+    kernel: bool,
+    /// Waits for its parent only; it would join and leave again.
+    ended: bool,
+}
+
+/// A process that has just been found to be ours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Joined {
+    pub id: ProcId,
+    pub parent: Option<ProcId>,
+}
+
+#[derive(Debug)]
+pub struct Tree {
+    roots: Vec<u32>,
+    subreaper: Option<u32>,
+    members: HashMap<u32, u64>,
+    /// Sessions and groups founded by a member, even one that has ended: the kernel does not reuse
+    /// a pid while it names one.
+    founded: HashSet<u32>,
+    strangers: HashMap<u32, Kinship>,
+    /// Strangers in the order in which they will be looked at again.
+    lap: Vec<u32>,
+    last_pid: Option<u64>,
+    ticks_since_listing: u32,
+    pids: Vec<u32>,
+    buffer: Vec<u8>,
+}
+
+impl Tree {
+    pub fn new(roots: &[u32], subreaper: Option<u32>) -> Tree {
+        Tree {
+            roots: roots.to_vec(),
+            subreaper,
+            members: HashMap::new(),
+            founded: HashSet::new(),
+            strangers: HashMap::new(),
+            lap: Vec::new(),
+            last_pid: None,
+            ticks_since_listing: 0,
+            pids: Vec::new(),
+            buffer: Vec::new(),
+        }
+    }
+
+    pub fn contains(&self, pid: u32) -> bool {
+        self.members.contains_key(&pid)
+    }
+
+    pub fn len(&self) -> usize {
+        self.members.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.members.is_empty()
+    }
+
+    /// Forgets a member that has ended.
+    pub fn left(&mut self, id: ProcId) {
+        if self.members.get(&id.pid) == Some(&id.start) {
+            self.members.remove(&id.pid);
+            // Its children have new parents now, and its pid may come again.
+            self.last_pid = None;
+        }
+    }
+
+    /// Finds new members and appends them to `joined`, parents before children.
+    pub fn look(&mut self, proc: &Proc, joined: &mut Vec<Joined>) -> Result<(), Error> {
+        let last_pid = self.newest_pid(proc);
+        self.ticks_since_listing += 1;
+        let nothing_new = last_pid.is_some() && last_pid == self.last_pid;
+        if nothing_new && self.ticks_since_listing < TICKS_BETWEEN_LISTINGS {
+            return Ok(());
+        }
+        self.last_pid = last_pid;
+        self.ticks_since_listing = 0;
+
+        let mut pids = std::mem::take(&mut self.pids);
+        proc.pids(&mut pids)?;
+        self.forget_absent(&pids);
+        let mut fresh: Vec<(u32, Kinship)> = Vec::new();
+        for pid in &pids {
+            if !self.members.contains_key(pid)
+                && !self.strangers.contains_key(pid)
+                && let Some(kinship) = self.read(proc, *pid)
+            {
+                fresh.push((*pid, kinship));
+            }
+        }
+        self.pids = pids;
+        self.recheck_some(proc, &mut fresh);
+        self.sort_out(fresh, joined);
+        Ok(())
+    }
+
+    /// The pid that was given out last, from the end of `loadavg`. One short line tells whether any
+    /// process or thread has been made since the last tick.
+    fn newest_pid(&mut self, proc: &Proc) -> Option<u64> {
+        proc.read_global("loadavg", &mut self.buffer).ok()?;
+        proc::words(&self.buffer).last().and_then(proc::number)
+    }
+
+    fn read(&mut self, proc: &Proc, pid: u32) -> Option<Kinship> {
+        let file = proc.open(pid, "stat").ok()?;
+        proc::read_record(&file, &mut self.buffer).ok()?;
+        let stat = stat::parse(&self.buffer)?;
+        Some(Kinship {
+            start: stat.start,
+            parent: stat.parent,
+            group: stat.group,
+            session: stat.session,
+            kernel: stat.is_kernel_thread(),
+            ended: stat.has_ended(),
+        })
+    }
+
+    /// Drops strangers that have ended. Members are dropped by whoever fails to read them.
+    fn forget_absent(&mut self, listed: &[u32]) {
+        if self.strangers.is_empty() {
+            return;
+        }
+        self.strangers
+            .retain(|pid, _| listed.binary_search(pid).is_ok());
+    }
+
+    /// Looks again at some strangers: one may be a new process with an old pid, or an orphan that
+    /// was read a moment before it was handed to us.
+    fn recheck_some(&mut self, proc: &Proc, fresh: &mut Vec<(u32, Kinship)>) {
+        for _ in 0..STRANGERS_PER_TICK {
+            let Some(pid) = self.lap.pop() else {
+                self.lap.extend(
+                    self.strangers
+                        .iter()
+                        .filter(|(_, kinship)| !kinship.kernel)
+                        .map(|(pid, _)| *pid),
+                );
+                return;
+            };
+            let Some(known) = self.strangers.get(&pid).copied() else {
+                continue;
+            };
+            match self.read(proc, pid) {
+                Some(kinship) if kinship != known => {
+                    self.strangers.remove(&pid);
+                    fresh.push((pid, kinship));
+                }
+                Some(_) => {}
+                None => {
+                    self.strangers.remove(&pid);
+                }
+            }
+        }
+    }
+
+    /// Divides new processes into members and strangers. A child may be listed before its parent,
+    /// so this goes round until nothing changes.
+    fn sort_out(&mut self, mut fresh: Vec<(u32, Kinship)>, joined: &mut Vec<Joined>) {
+        if fresh.is_empty() {
+            return;
+        }
+        let sessions: HashMap<u32, u32> = fresh
+            .iter()
+            .map(|(pid, kinship)| (*pid, kinship.session))
+            .collect();
+        loop {
+            let before = fresh.len();
+            let mut rest = Vec::with_capacity(before);
+            for (pid, kinship) in fresh {
+                if self.is_ours(pid, &kinship, &sessions) {
+                    self.members.insert(pid, kinship.start);
+                    self.roots.retain(|root| *root != pid);
+                    for founded in [kinship.session, kinship.group] {
+                        if founded == pid {
+                            self.founded.insert(pid);
+                        }
+                    }
+                    joined.push(Joined {
+                        id: ProcId {
+                            pid,
+                            start: kinship.start,
+                        },
+                        parent: self.members.get(&kinship.parent).map(|start| ProcId {
+                            pid: kinship.parent,
+                            start: *start,
+                        }),
+                    });
+                } else {
+                    rest.push((pid, kinship));
+                }
+            }
+            fresh = rest;
+            if fresh.len() == before {
+                break;
+            }
+        }
+        for (pid, kinship) in &fresh {
+            // The number has come round: what was founded under it is no more.
+            self.founded.remove(pid);
+            // A parent that has ended since was perhaps ours: leave the child unknown, so that it is
+            // read again on the next tick, when it will have a living parent.
+            let parent_known = kinship.parent == 0
+                || self.strangers.contains_key(&kinship.parent)
+                || sessions.contains_key(&kinship.parent);
+            if parent_known {
+                self.strangers.insert(*pid, *kinship);
+            } else {
+                self.last_pid = None;
+            }
+        }
+    }
+
+    fn is_ours(&self, pid: u32, kinship: &Kinship, fresh_sessions: &HashMap<u32, u32>) -> bool {
+        if kinship.kernel || kinship.ended || Some(pid) == self.subreaper {
+            return false;
+        }
+        if self.roots.contains(&pid)
+            || self.members.contains_key(&kinship.parent)
+            || Some(kinship.parent) == self.subreaper
+        {
+            return true;
+        }
+        let founded_by_us = |leader: u32| leader != pid && self.founded.contains(&leader);
+        if !founded_by_us(kinship.session) && !founded_by_us(kinship.group) {
+            return false;
+        }
+        // An orphan's parent is the first process, or one in another session that adopted it. In
+        // `train | tee log` both halves share a group, and the shell that made them their session.
+        let parents_session = self
+            .strangers
+            .get(&kinship.parent)
+            .map(|parent| parent.session)
+            .or_else(|| fresh_sessions.get(&kinship.parent).copied());
+        kinship.parent <= 1 || parents_session.is_some_and(|session| session != kinship.session)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::proc::fixture::{Fake, Fixture};
+
+    /// A tree over a fixture; `look` gives the pids that joined.
+    struct Case {
+        fixture: Fixture,
+        tree: Tree,
+    }
+
+    impl Case {
+        fn new(roots: &[u32], subreaper: Option<u32>, fakes: &[Fake]) -> Case {
+            let fixture = Fixture::new();
+            for fake in fakes {
+                fixture.put(fake);
+            }
+            Case {
+                fixture,
+                tree: Tree::new(roots, subreaper),
+            }
+        }
+
+        fn look(&mut self) -> Vec<u32> {
+            let mut joined = Vec::new();
+            self.tree.look(&self.fixture.proc(), &mut joined).unwrap();
+            joined.iter().map(|joined| joined.id.pid).collect()
+        }
+    }
+
+    fn fake(pid: u32, parent: u32) -> Fake {
+        Fake::new(pid, parent, &["python", "train.py"])
+    }
+
+    #[test]
+    fn children_join_even_when_listed_before_their_parents() {
+        // Pid numbers have come round: the child's is the smallest.
+        let mut case = Case::new(
+            &[500],
+            None,
+            &[
+                fake(1, 0),
+                fake(20, 90),
+                fake(90, 500),
+                fake(500, 1),
+                fake(600, 1),
+            ],
+        );
+        let joined = case.look();
+        assert_eq!(joined, [500, 90, 20]);
+        case.fixture.put(&fake(700, 20));
+        assert_eq!(case.look(), [700]);
+    }
+
+    #[test]
+    fn orphans_join_by_the_subreaper_or_by_a_session_that_a_member_founded() {
+        let mut orphan = fake(30, 7);
+        orphan.session = 29;
+        let mut case = Case::new(
+            &[10],
+            Some(7),
+            &[fake(1, 0), fake(7, 1), fake(10, 7), orphan],
+        );
+        assert_eq!(case.look(), [10, 30]);
+
+        let mut daemon = fake(31, 1);
+        daemon.session = 10;
+        let mut stranger = fake(32, 1);
+        stranger.session = 29;
+        let mut case = Case::new(&[10], None, &[fake(1, 0), fake(10, 1), daemon, stranger]);
+        assert_eq!(case.look(), [10, 31]);
+    }
+
+    #[test]
+    fn the_other_half_of_a_pipe_is_not_ours() {
+        let shell = fake(5, 1);
+        let mut train = fake(10, 5);
+        train.session = 5;
+        let mut tee = fake(11, 5);
+        (tee.session, tee.group) = (5, 10);
+        let mut case = Case::new(&[10], None, &[fake(1, 0), shell, train, tee]);
+        assert_eq!(case.look(), [10]);
+    }
+
+    #[test]
+    fn a_reused_pid_is_another_process() {
+        let mut case = Case::new(
+            &[10],
+            None,
+            &[fake(1, 0), fake(10, 1), fake(11, 10), fake(40, 1)],
+        );
+        assert_eq!(case.look(), [10, 11]);
+        // A member's pid comes again, for a stranger.
+        case.tree.left(ProcId {
+            pid: 11,
+            start: 1011,
+        });
+        let mut again = fake(11, 1);
+        again.start = 9000;
+        case.fixture.put(&again);
+        assert!(case.look().is_empty());
+        assert!(!case.tree.contains(11));
+        // A stranger's pid comes again, for one of ours: seen when its turn comes.
+        let mut ours = fake(40, 10);
+        ours.start = 9001;
+        case.fixture.put(&ours);
+        let laps: Vec<u32> = (0..3).flat_map(|_| case.look()).collect();
+        assert_eq!(laps, [40]);
+    }
+
+    #[test]
+    fn a_child_whose_parent_vanished_is_looked_at_again() {
+        let mut case = Case::new(
+            &[10],
+            Some(7),
+            &[fake(1, 0), fake(7, 1), fake(10, 7), fake(30, 29)],
+        );
+        assert_eq!(case.look(), [10], "its parent 29 is nowhere to be seen");
+        case.fixture.put(&fake(30, 7));
+        assert_eq!(case.look(), [30]);
+    }
+
+    #[test]
+    fn a_member_that_has_ended_does_not_join_again() {
+        let mut case = Case::new(&[10], None, &[fake(1, 0), fake(10, 1), fake(11, 10)]);
+        case.look();
+        let dead = std::fs::read_to_string(case.fixture.root().join("11/stat")).unwrap();
+        case.fixture.write("11/stat", dead.replace(") S ", ") Z "));
+        case.tree.left(ProcId {
+            pid: 11,
+            start: 1011,
+        });
+        assert!(case.look().is_empty());
+    }
+
+    #[test]
+    fn nothing_is_listed_while_no_pid_was_given_out() {
+        let mut case = Case::new(&[10], None, &[fake(1, 0), fake(10, 1)]);
+        case.fixture.write("loadavg", "0.1 0.1 0.1 1/100 500\n");
+        assert_eq!(case.look(), [10]);
+        case.fixture.put(&fake(11, 10));
+        assert!(case.look().is_empty(), "the counter has not moved");
+        case.fixture.write("loadavg", "0.1 0.1 0.1 1/100 501\n");
+        assert_eq!(case.look(), [11]);
+    }
+}
