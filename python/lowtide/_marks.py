@@ -176,7 +176,7 @@ def _send(now: float, extra: Optional[Dict[str, Any]]) -> None:
         "seq": next(_sequence),
         "t": time.monotonic_ns(),
         "pid": os.getpid(),
-        "rank": _rank(),
+        "rank": _rank,
     }
     try:
         message.update(_state)
@@ -196,9 +196,9 @@ def _send(now: float, extra: Optional[Dict[str, Any]]) -> None:
 
 def _encode(message: Dict[str, Any]) -> bytes:
     try:
-        text = json.dumps(message, separators=(",", ":"), default=_plain, allow_nan=False)
+        text = _encoder.encode(message)
     except ValueError:  # a loss that went to NaN: JSON has no word for it, and null says as much
-        text = json.dumps(_finite(message), separators=(",", ":"), default=_plain)
+        text = _encoder.encode(_finite(message))
     return text.encode("utf-8", "replace")
 
 
@@ -218,7 +218,11 @@ def _plain(value: Any) -> Any:
     return item() if callable(item) else str(value)
 
 
-def _rank() -> Optional[int]:
+# Made once: `json.dumps` with options makes one for each call.
+_encoder = json.JSONEncoder(separators=(",", ":"), default=_plain, allow_nan=False)
+
+
+def _find_rank() -> Optional[int]:
     for name in RANK_VARIABLES:
         value = os.environ.get(name)
         if value is not None and value.isdigit():
@@ -226,9 +230,12 @@ def _rank() -> Optional[int]:
     return None
 
 
+_rank = _find_rank()
+
+
 def _after_fork() -> None:
     """A child starts with nothing said: it is not where its parent is, and has its own watcher."""
-    global _watcher, _dead, _look_at, _send_at, _unsent, _sequence, _looking
+    global _watcher, _dead, _look_at, _send_at, _unsent, _sequence, _looking, _rank
     inherited, _watcher = _watcher, None
     if inherited is not None:
         inherited.close()
@@ -237,6 +244,7 @@ def _after_fork() -> None:
     _look_at = _send_at = 0.0
     _unsent = False
     _sequence = itertools.count(1)
+    _rank = _find_rank()
     _state.clear()
     _geometry.clear()
 

@@ -10,6 +10,7 @@ It marks steps, epochs and phases, reads the geometry of the data from the Train
 save and stop at the step that was named.
 """
 
+import time
 import weakref
 from typing import Any, Dict, Optional, Sequence
 
@@ -20,6 +21,9 @@ try:
     from transformers.trainer_callback import TrainerCallback as _Base
 except ImportError:  # a duck does as well: the Trainer calls events by name
     _Base = object  # type: ignore[assignment,misc]
+
+# A step that takes less than this needs no news from inside it.
+SUBSTEP_EVERY_S = 1.0
 
 # The training run that has a callback already, so that a second one stays silent. The Trainer
 # hands the same state object to all its callbacks.
@@ -53,6 +57,7 @@ class LowtideCallback(Events, _Base):  # type: ignore[misc,valid-type]
         self._phase = "start"
         self._step = -1
         self._substep = 0
+        self._marked_at = 0.0
         self._asked_at: Optional[int] = None
 
     @_warn.harmless
@@ -94,10 +99,14 @@ class LowtideCallback(Events, _Base):  # type: ignore[misc,valid-type]
 
     @_warn.harmless
     def on_substep_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        """Accumulation makes a step long: the examples go on counting inside it."""
+        """Accumulation can make a step long: then the examples go on counting inside it."""
+        self._substep += 1
+        now = time.monotonic()
+        if self._track is None or now - self._marked_at < SUBSTEP_EVERY_S:
+            return
+        self._marked_at = now
         seen = _track.examples_seen(self._geometry, state.global_step)
-        if self._track is not None and seen is not None:
-            self._substep += 1
+        if seen is not None:
             _marks.mark(examples=seen + self._substep * self._geometry["batch"] * self._geometry["world"])
 
     @_warn.harmless
@@ -106,6 +115,7 @@ class LowtideCallback(Events, _Base):  # type: ignore[misc,valid-type]
         if track is None or step == self._step:
             return  # not begun, or the same callback was added twice and has heard this already
         self._step = step
+        self._marked_at = time.monotonic()
         track.step(step, state.epoch, _track.examples_seen(self._geometry, step))
         if _marks.guard(step):
             if self._asked_at is None:
