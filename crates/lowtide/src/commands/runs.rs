@@ -148,9 +148,11 @@ fn local_time(micros: u64) -> String {
     })
 }
 
+/// One line, whatever the command holds: newlines of a `-c` script become spaces.
 fn shorten(text: &str, width: usize) -> String {
+    let text = text.replace(char::is_control, " ");
     if text.chars().count() <= width {
-        return text.to_owned();
+        return text;
     }
     text.chars().take(width - 1).chain(['…']).collect()
 }
@@ -253,7 +255,11 @@ fn delete(run: &StoredRun) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use lowtide_core::entry::{Entry, Header};
+    use lowtide_core::units::Micros;
+
     use super::*;
+    use crate::recording::{FILE_NAME, Recorder};
 
     const DAY: Duration = Duration::from_secs(86_400);
 
@@ -310,13 +316,48 @@ mod tests {
     }
 
     #[test]
+    fn the_list_has_a_line_a_run_newest_first() {
+        let home = tempfile::tempdir().unwrap();
+        let store = Store::at(home.path());
+        let command = vec!["python".to_owned(), "-c".to_owned(), "a\nb".to_owned()];
+        for (day, exit) in [("01", None), ("02", Some(Exit::Signal(9)))] {
+            let started: Timestamp = format!("2026-01-{day}T00:00:00Z").parse().unwrap();
+            let run = store.create(started, &command, 1, None).unwrap();
+            let header = Header {
+                started: started.as_microsecond() as u64,
+                command: command.clone(),
+                ..Header::default()
+            };
+            let recorder = Recorder::start(&run.dir, header, |notice| panic!("{notice}")).unwrap();
+            let at = Micros(90_000_000);
+            recorder.send(&Entry::End { at, exit });
+            recorder.finish(Duration::from_secs(60)).unwrap();
+        }
+        let broken = store.create(Timestamp::UNIX_EPOCH, &[], 1, None).unwrap();
+        fs::write(broken.dir.join(FILE_NAME), "something else").unwrap();
+        let mut out = Vec::new();
+        list(&store, false, &mut out).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), 4, "{text}");
+        assert!(lines[1].starts_with("20260102-000000-python-1"), "{text}");
+        assert!(
+            lines[1].contains("1m 30s") && lines[1].contains("signal 9"),
+            "{text}"
+        );
+        assert!(lines[1].ends_with("python -c a b"), "{text}");
+        assert!(lines[2].contains("ended "), "{text}");
+        assert!(lines[3].ends_with("is not a lowtide recording"), "{text}");
+    }
+
+    #[test]
     fn prune_deletes_folders_and_links_but_no_recording_that_was_put_elsewhere() {
         let home = tempfile::tempdir().unwrap();
         let store = Store::at(home.path());
         let mine = home.path().join("mine");
         let make = |time: &str, out: Option<&std::path::Path>| {
             let run = store.create(time.parse().unwrap(), &[], 1, out).unwrap();
-            let file = fs::File::create(run.dir.join(crate::recording::FILE_NAME)).unwrap();
+            let file = fs::File::create(run.dir.join(FILE_NAME)).unwrap();
             // Not readable and long untouched: cut off before its first byte.
             file.set_modified(SystemTime::UNIX_EPOCH).unwrap();
             run
@@ -325,7 +366,7 @@ mod tests {
         let linked = make("2026-01-02T00:00:00Z", Some(&mine));
         let fresh = make("2026-01-03T00:00:00Z", None);
         let now = SystemTime::now();
-        fs::File::open(fresh.dir.join(crate::recording::FILE_NAME))
+        fs::File::open(fresh.dir.join(FILE_NAME))
             .unwrap()
             .set_modified(now)
             .unwrap();
@@ -339,7 +380,7 @@ mod tests {
         prune(&store, &rules, now, &mut Vec::new()).unwrap();
         assert!(!old.dir.exists());
         assert!(fresh.dir.exists(), "it may have just begun");
-        assert!(mine.join(crate::recording::FILE_NAME).exists());
+        assert!(mine.join(FILE_NAME).exists());
         assert!(!store.runs_dir().join(&linked.name).exists());
     }
 }

@@ -82,7 +82,8 @@ pub trait Table {
     fn finish(self: Box<Self>) -> Result<()>;
 }
 
-/// Comma-separated, a line of names first, quoted where it must be (RFC 4180); missing is empty.
+/// Comma-separated, a line of names first, quoted where it must be (RFC 4180). Missing is
+/// empty; a text that is empty is a pair of quotes.
 pub struct Csv<W: Write> {
     out: BufWriter<W>,
 }
@@ -110,7 +111,7 @@ impl<W: Write> Table for Csv<W> {
                 Cell::Float(number) => write!(self.out, "{number}")?,
                 Cell::Bool(value) => write!(self.out, "{value}")?,
                 Cell::Time(micros) => write!(self.out, "{}", iso(*micros)?)?,
-                Cell::Text(text) if text.contains(['"', ',', '\n', '\r']) => {
+                Cell::Text(text) if text.is_empty() || text.contains(['"', ',', '\n', '\r']) => {
                     write!(self.out, "\"{}\"", text.replace('"', "\"\""))?;
                 }
                 Cell::Text(text) => self.out.write_all(text.as_bytes())?,

@@ -18,7 +18,7 @@
 //! - The writer is killed: the last frame may be incomplete. Readers stop before it.
 //! - The disk is full or hangs: frames wait in memory, then whole ticks are dropped and counted in
 //!   a gap. Half a frame is cut off again, or overwritten by the same bytes later.
-//! - The power fails: what was written since the last fsync ([`writer::SYNC_EVERY`]) may be lost.
+//! - The power fails: what was written since the last fsync ([`disk::SYNC_EVERY`]) may be lost.
 //! - Bytes in the middle are damaged: readers go on at the next keyframe
 //!   ([`codec::KEY_EVERY`]) and report a gap with the number of ticks lost.
 //!
@@ -27,6 +27,7 @@
 
 mod cells;
 pub mod codec;
+pub mod disk;
 pub mod frame;
 pub mod reader;
 mod rows;

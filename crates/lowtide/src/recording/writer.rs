@@ -6,32 +6,25 @@
 use std::fmt;
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use lowtide_core::entry::{Entry, Header};
 use lowtide_core::sample::{Gap, GapWhy};
 use lowtide_core::units::Micros;
 
 use super::codec::{Encoder, RECORDING};
-use super::frame::{Frames, file_head, whole_frames};
+use super::disk::Disk;
+use super::frame::Frames;
 use super::reader::RecordingError;
 use super::{FILE_NAME, summary};
 
-/// After a power cut at most this much is lost. More often would keep a laptop's disk awake.
-pub const SYNC_EVERY: Duration = Duration::from_secs(30);
 /// Samples may wait in this much memory: an hour of 25 processes at 1 Hz. Everything else (marks,
 /// members) may use as much again, because a process without its name is worth less.
 const ROOM: usize = 1 << 20;
-/// Marks between ticks ride with the next tick, but not longer than this.
-const LINGER: Duration = Duration::from_secs(1);
-/// A write that failed is tried again after this.
-const RETRY: Duration = Duration::from_secs(1);
-/// Room that one large batch took and that the next ones will not need.
-const SPARE_ROOM: usize = 256 << 10;
 
 /// What the user should hear about the recording. Each is told once until the next.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,26 +80,26 @@ pub struct Recorder {
     thread: Option<JoinHandle<()>>,
 }
 
-struct Shared {
-    path: PathBuf,
-    tell: Box<Tell>,
-    queue: Mutex<Queue>,
-    wake: Condvar,
-    done: Condvar,
+pub(super) struct Shared {
+    pub(super) path: PathBuf,
+    pub(super) tell: Box<Tell>,
+    pub(super) queue: Mutex<Queue>,
+    pub(super) wake: Condvar,
+    pub(super) done: Condvar,
 }
 
-struct Queue {
-    frames: Frames,
-    encoder: Encoder,
+pub(super) struct Queue {
+    pub(super) frames: Frames,
+    pub(super) encoder: Encoder,
     /// There is a whole tick to write.
-    tick: bool,
-    closing: bool,
+    pub(super) tick: bool,
+    pub(super) closing: bool,
     /// The thread has ended, and wrote everything.
-    ended: Option<bool>,
+    pub(super) ended: Option<bool>,
     dropped: Option<Dropped>,
-    dropped_total: u64,
+    pub(super) dropped_total: u64,
     /// The user knows that ticks are dropped.
-    told: bool,
+    pub(super) told: bool,
 }
 
 /// Ticks that no gap has told yet.
@@ -166,17 +159,10 @@ impl Recorder {
             wake: Condvar::new(),
             done: Condvar::new(),
         });
-        let writer = Writer {
-            shared: Arc::clone(&shared),
-            file,
-            written: 0,
-            synced: Instant::now(),
-            dirty: false,
-            failing: false,
-        };
+        let disk = Disk::new(Arc::clone(&shared), file);
         let thread = std::thread::Builder::new()
             .name("recording".to_owned())
-            .spawn(move || writer.run())
+            .spawn(move || disk.run())
             .expect("a thread can be started");
         Recorder {
             shared,
@@ -217,7 +203,7 @@ impl Recorder {
             .shared
             .done
             .wait_timeout_while(queue, within, |queue| queue.ended.is_none())
-            .unwrap_or_else(std::sync::PoisonError::into_inner);
+            .unwrap_or_else(PoisonError::into_inner);
         let ended = queue.ended;
         drop(queue);
         if ended.is_some() {
@@ -243,11 +229,9 @@ impl Drop for Recorder {
 }
 
 impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Queue> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, Queue> {
         // A panic elsewhere is no reason to lose the recording.
-        self.queue
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner)
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -293,7 +277,7 @@ impl Queue {
     }
 
     /// The gap goes in when there is room for samples again.
-    fn tell_dropped(&mut self, room_for_samples: bool) {
+    pub(super) fn tell_dropped(&mut self, room_for_samples: bool) {
         let room_for_samples = room_for_samples || self.frames.len() < ROOM;
         let Some(dropped) = self.dropped.take_if(|_| room_for_samples) else {
             return;
@@ -310,149 +294,5 @@ impl Queue {
         self.encoder
             .put(&mut self.frames, &gap)
             .expect("a gap fits in a frame");
-    }
-}
-
-/// The thread's side.
-struct Writer {
-    shared: Arc<Shared>,
-    file: File,
-    /// Where the next batch goes. The offset is ours to know: there is no other writer.
-    written: u64,
-    synced: Instant,
-    dirty: bool,
-    failing: bool,
-}
-
-impl Writer {
-    fn run(mut self) {
-        let mut batch = file_head().to_vec();
-        let mut complete = self.write(&batch);
-        while complete {
-            let closing = self.collect(&mut batch);
-            complete = batch.is_empty() || self.write(&batch);
-            if batch.capacity() > SPARE_ROOM {
-                batch = Vec::new();
-            }
-            if self.dirty && (closing || self.synced.elapsed() >= SYNC_EVERY) {
-                self.sync();
-            }
-            if closing {
-                break;
-            }
-        }
-        self.shared.lock().ended = Some(complete);
-        self.shared.done.notify_all();
-    }
-
-    /// Waits for something to do and takes it all. True when nothing will follow.
-    fn collect(&self, batch: &mut Vec<u8>) -> bool {
-        let mut queue = self.shared.lock();
-        let begun = Instant::now();
-        while !queue.closing && !queue.tick {
-            let wait = if !queue.frames.is_empty() {
-                LINGER.saturating_sub(begun.elapsed())
-            } else if self.dirty {
-                SYNC_EVERY.saturating_sub(self.synced.elapsed())
-            } else {
-                Duration::MAX
-            };
-            if wait.is_zero() {
-                break;
-            }
-            queue = self
-                .shared
-                .wake
-                .wait_timeout(queue, wait)
-                .unwrap_or_else(std::sync::PoisonError::into_inner)
-                .0;
-        }
-        queue.tick = false;
-        if queue.closing {
-            queue.tell_dropped(true);
-        }
-        queue.frames.swap_into(batch);
-        queue.closing
-    }
-
-    /// Writes the batch, however long it takes. False when the run is over and it cannot be written.
-    fn write(&mut self, mut batch: &[u8]) -> bool {
-        let mut last_try = false;
-        while let Err(error) = self.try_write(&mut batch) {
-            self.fails(&error);
-            if last_try {
-                return false;
-            }
-            let queue = self.shared.lock();
-            let (queue, _) = self
-                .shared
-                .wake
-                .wait_timeout_while(queue, RETRY, |queue| !queue.closing)
-                .unwrap_or_else(std::sync::PoisonError::into_inner);
-            // The user waits now.
-            last_try = queue.closing;
-        }
-        self.dirty = true;
-        self.recovered();
-        true
-    }
-
-    /// Writes what it can; of a batch that cannot be written whole, the frames that can be.
-    fn try_write(&mut self, batch: &mut &[u8]) -> io::Result<()> {
-        let mut done = 0;
-        while done < batch.len() {
-            match self
-                .file
-                .write_at(&batch[done..], self.written + done as u64)
-            {
-                Ok(0) => return self.cut_back(batch, done, io::ErrorKind::WriteZero.into()),
-                Ok(count) => done += count,
-                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return self.cut_back(batch, done, error),
-            }
-        }
-        self.written += done as u64;
-        Ok(())
-    }
-
-    /// Half a frame would only look like damage. If it cannot be cut off, the next attempt
-    /// overwrites it with the same bytes.
-    fn cut_back(&mut self, batch: &mut &[u8], done: usize, error: io::Error) -> io::Result<()> {
-        let whole = whole_frames(&batch[..done]);
-        *batch = &batch[whole..];
-        self.written += whole as u64;
-        let _ = self.file.set_len(self.written);
-        Err(error)
-    }
-
-    fn recovered(&mut self) {
-        let mut queue = self.shared.lock();
-        let (told, ticks) = (std::mem::take(&mut queue.told), queue.dropped_total);
-        drop(queue);
-        if std::mem::take(&mut self.failing) || told {
-            (self.shared.tell)(Notice::Recovered {
-                path: self.shared.path.clone(),
-                ticks,
-            });
-        }
-    }
-
-    fn sync(&mut self) {
-        if let Err(error) = self.file.sync_data() {
-            // The kernel forgets pages it could not write: what follows must stand on its own.
-            self.shared.lock().encoder.want_key();
-            self.fails(&error);
-        }
-        self.synced = Instant::now();
-        self.dirty = false;
-    }
-
-    fn fails(&mut self, error: &io::Error) {
-        if !std::mem::replace(&mut self.failing, true) {
-            (self.shared.tell)(Notice::Failing {
-                path: self.shared.path.clone(),
-                error: error.to_string(),
-            });
-        }
     }
 }
