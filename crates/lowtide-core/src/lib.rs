@@ -10,6 +10,7 @@ pub mod mark;
 pub mod output;
 pub mod point;
 pub mod process;
+pub mod run;
 pub mod sample;
 pub mod series;
 pub mod stats;

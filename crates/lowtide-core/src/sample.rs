@@ -52,6 +52,11 @@ impl Reading {
         self.anon + self.file + self.shmem
     }
 
+    /// A process that has ended but was not collected yet has no address space any more.
+    pub fn is_alive(&self) -> bool {
+        self.vsize > Bytes::ZERO
+    }
+
     /// What reclaim cannot drop without swap: the leak signal.
     pub fn held(&self) -> Bytes {
         self.anon + self.shmem + self.swap

@@ -1,0 +1,218 @@
+//! The run's verdict: every process, role and the tree are judged alike, and the one that decides is named.
+//!
+//! More series mean more chances to be wrong, so an accusation needs two things beside its own
+//! verdict: what grew is material for the tree, and the tree's own line allows that growth.
+
+use crate::judge::judge;
+use crate::point::Context;
+use crate::units::Bytes;
+use crate::verdict::{Class, Evidence, Meter, ProcessRef, Verdict};
+
+use super::Run;
+use super::track::{Lines, ProcessTrack};
+
+/// Growth below this share of the tree's level is nobody's leak: the judge's own materiality, 1 %.
+const MATERIAL: f64 = 0.01;
+
+/// A tree or role that is still undecided only delays a decided trainer when this share of it moved.
+const UNSETTLED: f64 = 0.05;
+
+/// A process must have been there for this share of the run to be judged by itself; the role's line covers the rest.
+const LIVED: f64 = 0.25;
+
+/// A process is named for a leak of the tree when it makes at least half of it.
+const NAMED: f64 = 0.5;
+
+/// Whose series it is.
+#[derive(Clone, Copy)]
+enum Who<'a> {
+    Process(&'a ProcessTrack),
+    Role(&'static str),
+    Tree,
+    Gpu,
+}
+
+struct Candidate<'a> {
+    who: Who<'a>,
+    verdict: Verdict,
+}
+
+impl Candidate<'_> {
+    fn moved(&self) -> f64 {
+        self.verdict.floor.last - self.verdict.floor.first
+    }
+}
+
+impl Run {
+    /// The verdict on the run up to now.
+    pub fn verdict(&self) -> Verdict {
+        let tree = Candidate {
+            who: Who::Tree,
+            verdict: self.judge_lines(&self.tree),
+        };
+        let level = self.tree.extremes.max.max(1.0);
+        let watched = self.watched().map(|(track, _)| Candidate {
+            who: Who::Process(track),
+            verdict: self.judge_lines(&track.lines),
+        });
+        let others = self.other_candidates(level);
+        let chosen = self.choose(&tree, watched.as_ref(), &others, level);
+        self.finish(chosen)
+    }
+
+    fn judge_lines(&self, lines: &Lines) -> Verdict {
+        let series = if self.steps.usable() {
+            &lines.step
+        } else {
+            &lines.time
+        };
+        let headroom = self.headroom();
+        let context = Context {
+            geometry: self.geometry(),
+            // The limit holds for all that counts against it; this line may take what is left.
+            limit: headroom.map(|left| Bytes((lines.extremes.last + left).max(0.0) as u64)),
+            marked: self.steps.usable(),
+            first_step: self.steps.first().map(|step| step as f64),
+        };
+        judge(series, &context)
+    }
+
+    /// What is left below the limit; negative when it is passed.
+    pub(super) fn headroom(&self) -> Option<f64> {
+        match (self.limit_override, &self.limit) {
+            (Some(limit), _) => Some(limit.as_f64() - self.tree.extremes.last),
+            (None, Some(limit)) => Some(limit.bytes.as_f64() - limit.used.as_f64()),
+            (None, None) => None,
+        }
+    }
+
+    /// Processes, roles and GPUs whose growth could matter; the cheap look at extremes keeps the
+    /// cost of a tree of a thousand idle processes near zero.
+    fn other_candidates(&self, level: f64) -> Vec<Candidate<'_>> {
+        let lived_long = |track: &ProcessTrack| {
+            track.gone.is_none()
+                && self.last_at.since(track.since).seconds() >= LIVED * self.last_at.seconds()
+        };
+        let grew = |lines: &Lines| lines.extremes.last - lines.extremes.min >= MATERIAL * level;
+        let watched = self.watched.as_ref().map(|(id, _)| *id);
+        let processes = self
+            .processes
+            .values()
+            .filter(|track| Some(track.member.id) != watched)
+            .filter(|track| lived_long(track) && grew(&track.lines))
+            .map(|track| (Who::Process(track), &track.lines));
+        let roles = self
+            .roles
+            .iter()
+            .filter(|(_, lines)| grew(lines))
+            .map(|(role, lines)| (Who::Role(role), lines));
+        let gpu = self.gpu.iter().map(|lines| (Who::Gpu, lines));
+        processes
+            .chain(roles)
+            .chain(gpu)
+            .map(|(who, lines)| Candidate {
+                who,
+                verdict: self.judge_lines(lines),
+            })
+            .collect()
+    }
+
+    fn choose<'a, 'b>(
+        &self,
+        tree: &'a Candidate<'b>,
+        watched: Option<&'a Candidate<'b>>,
+        others: &'a [Candidate<'b>],
+        level: f64,
+    ) -> &'a Candidate<'b> {
+        let allowed = |candidate: &&Candidate<'b>| {
+            let leak = &candidate.verdict;
+            leak.verdict == Class::Leak
+                && (matches!(candidate.who, Who::Gpu)
+                    || (candidate.moved() >= MATERIAL * level
+                        && tree.verdict.rate.high >= leak.rate.low))
+        };
+        let rate = |candidate: &Candidate<'b>| candidate.verdict.rate.value;
+        // Precedence: a process says more than a role, and a role more than the tree.
+        let steepest = |kind: fn(&Who<'b>) -> bool| {
+            watched
+                .into_iter()
+                .chain(others)
+                .filter(|candidate| kind(&candidate.who))
+                .filter(allowed)
+                .max_by(|a, b| rate(a).total_cmp(&rate(b)))
+        };
+        let process = steepest(|who| matches!(who, Who::Process(_)));
+        let role = steepest(|who| matches!(who, Who::Role(_)));
+        let gpu = steepest(|who| matches!(who, Who::Gpu));
+        let tree_leaks = (tree.verdict.verdict == Class::Leak).then_some(tree);
+        let whole = role
+            .into_iter()
+            .chain(tree_leaks)
+            .map(rate)
+            .fold(0.0, f64::max);
+        if let Some(process) = process.filter(|process| rate(process) >= NAMED * whole) {
+            return process;
+        }
+        if let Some(leak) = role.or(tree_leaks).or(process).or(gpu) {
+            return leak;
+        }
+        let decided = watched.unwrap_or(tree);
+        if decided.verdict.verdict == Class::TooEarly {
+            return decided;
+        }
+        let unsettled = std::iter::once(tree).chain(others).find(|candidate| {
+            candidate.verdict.verdict == Class::TooEarly && candidate.moved() >= UNSETTLED * level
+        });
+        unsettled.unwrap_or(decided)
+    }
+
+    /// Fills in what only the run knows: the source, the process, the meter, the true limit.
+    fn finish(&self, chosen: &Candidate<'_>) -> Verdict {
+        let mut verdict = chosen.verdict.clone();
+        verdict.source = self.header.name.clone();
+        let named = match chosen.who {
+            Who::Process(track) => Some(track),
+            _ => self.watched().map(|(track, _)| track),
+        };
+        verdict.process = named.map(|track| self.reference(track));
+        verdict.meter = match chosen.who {
+            Who::Process(track) => track.main_meter(),
+            Who::Role(_) | Who::Tree => Meter::Pss,
+            Who::Gpu => Meter::Gpu,
+        };
+        let whose = match chosen.who {
+            Who::Process(_) => None,
+            Who::Role(role) => Some(format!("all {role} processes together")),
+            Who::Tree => Some("the whole tree, every page counted once".to_owned()),
+            Who::Gpu => Some("the GPU memory of the tree".to_owned()),
+        };
+        if let Some(whose) = whose {
+            verdict.evidence.push(Evidence {
+                rule: "whose memory".to_owned(),
+                says: whose,
+            });
+        }
+        if !matches!(chosen.who, Who::Gpu) {
+            let limit = self
+                .limit_override
+                .or(self.limit.as_ref().map(|limit| limit.bytes));
+            verdict.limit = limit.map(Bytes::as_f64);
+            verdict.headroom = self.headroom();
+        }
+        verdict
+    }
+
+    fn reference(&self, track: &ProcessTrack) -> ProcessRef {
+        let why = match self.watched() {
+            Some((watched, why)) if watched.member.id == track.member.id => why.to_owned(),
+            _ => format!("its growth decides; {}", track.member.why),
+        };
+        ProcessRef {
+            pid: track.member.id.pid,
+            id: Some(track.member.id),
+            role: track.member.role.to_string(),
+            command: track.command(),
+            why,
+        }
+    }
+}

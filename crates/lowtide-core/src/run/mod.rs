@@ -1,0 +1,243 @@
+//! A run as it unfolds: the fold over a recording's entries that live watching and replay share.
+//!
+//! `run`, `attach` and `judge` feed it entries; it keeps bounded summaries only, so a week of
+//! watching costs no more memory than an hour. [`Run::verdict`] and [`Run::summary`] read it.
+
+mod decide;
+mod steps;
+mod summary;
+#[cfg(test)]
+mod tests;
+mod track;
+
+pub use summary::{ProcessLine, RoleLine, Summary};
+pub use track::ProcessTrack;
+
+use std::collections::BTreeMap;
+
+use crate::entry::{Entry, EventKind, Exit, Header};
+use crate::mark::Geometry;
+use crate::process::ProcId;
+use crate::sample::{Basis, Limit, Reading, Sample};
+use crate::units::{Bytes, Micros};
+
+use steps::{Moment, Steps};
+use track::Lines;
+
+/// Everything that is remembered of a run.
+#[derive(Clone, Debug, Default)]
+pub struct Run {
+    header: Header,
+    processes: BTreeMap<ProcId, ProcessTrack>,
+    roles: BTreeMap<&'static str, Lines>,
+    tree: Lines,
+    gpu: Option<Lines>,
+    steps: Steps,
+    watched: Option<(ProcId, String)>,
+    limit: Option<Limit>,
+    /// `--limit` of the command that judges, which overrules what was recorded.
+    limit_override: Option<Bytes>,
+    geometry_override: Geometry,
+    basis: Basis,
+    last_at: Micros,
+    pending: Option<(Moment, Look)>,
+    samples: u64,
+    lost_ticks: u64,
+    late: u64,
+    events: Vec<(Micros, EventKind, String)>,
+    end: Option<Option<Exit>>,
+}
+
+/// What is kept of the newest sample until the next one confirms it.
+#[derive(Clone, Debug)]
+struct Look {
+    readings: Vec<Reading>,
+    tree: Bytes,
+}
+
+impl Look {
+    fn of(sample: &Sample) -> Look {
+        Look {
+            readings: sample.readings.clone(),
+            tree: sample.tree.held,
+        }
+    }
+}
+
+/// Events are few by design; a job that makes thousands must not make us grow.
+const EVENTS_KEPT: usize = 200;
+
+/// A tick that begins later than this is counted as late: half of the usual interval.
+const LATE: Micros = Micros(500_000);
+
+impl Run {
+    pub fn new() -> Run {
+        Run::default()
+    }
+
+    /// What flags say of the job overrules what the recording says.
+    pub fn override_with(&mut self, geometry: Geometry, limit: Option<Bytes>) {
+        self.geometry_override = geometry;
+        self.limit_override = limit;
+    }
+
+    pub fn apply(&mut self, entry: &Entry) {
+        match entry {
+            Entry::Header(header) => self.header = header.clone(),
+            Entry::Member(member) => {
+                match self.processes.get_mut(&member.id) {
+                    Some(track) => track.member = member.clone(),
+                    None => {
+                        let track = ProcessTrack::new(member.clone(), self.last_at);
+                        self.processes.insert(member.id, track);
+                        self.forget_the_dead();
+                    }
+                };
+            }
+            Entry::Gone { id, at } => {
+                if let Some(track) = self.processes.get_mut(id) {
+                    track.gone = Some(*at);
+                }
+            }
+            Entry::Watch { id, why, .. } => self.watched = Some((*id, why.clone())),
+            Entry::Sample(sample) => self.sample(sample),
+            Entry::Mark(mark) => self.steps.mark(mark),
+            // Measured inside the job: shown by what explains, not needed to judge.
+            Entry::Record { .. } => {}
+            Entry::Gap { ticks, .. } => self.lost_ticks += ticks,
+            Entry::Event { at, kind, text } => {
+                if self.events.len() < EVENTS_KEPT {
+                    self.events.push((*at, *kind, text.clone()));
+                }
+            }
+            Entry::End { at, exit } => {
+                self.last_at = self.last_at.max(*at);
+                self.end = Some(*exit);
+            }
+        }
+    }
+
+    fn sample(&mut self, sample: &Sample) {
+        self.last_at = sample.at;
+        self.samples += 1;
+        self.late += u64::from(sample.late > LATE);
+        self.limit = sample.limit.clone().or(self.limit.take());
+        self.basis = sample.tree.basis;
+        let moment = self.steps.moment(sample.at);
+        // What is seen now counts only if it is still there at the next look: the last one may
+        // show a process that is being taken apart.
+        let before = self.pending.replace((moment, Look::of(sample)));
+        if let Some((moment, look)) = before {
+            self.fold(&moment, look, sample);
+        }
+    }
+
+    /// Takes in the look before the newest one.
+    fn fold(&mut self, moment: &Moment, look: Look, next: &Sample) {
+        let lives_on = |id: ProcId| {
+            let found = next
+                .readings
+                .binary_search_by_key(&id.pid, |reading| reading.id.pid);
+            found.is_ok_and(|at| next.readings[at].id == id && next.readings[at].is_alive())
+        };
+        let mut by_role: BTreeMap<&'static str, f64> = BTreeMap::new();
+        let mut gpu = None;
+        let mut anybody = false;
+        for reading in look.readings.iter().filter(|reading| lives_on(reading.id)) {
+            let Some(track) = self.processes.get_mut(&reading.id) else {
+                continue;
+            };
+            anybody = true;
+            track.push(reading, moment);
+            *by_role.entry(track.member.role.name()).or_default() += own_share(reading).as_f64();
+            if let Some(bytes) = reading.gpu {
+                *gpu.get_or_insert(0.0) += bytes.as_f64();
+            }
+        }
+        for (role, held) in by_role {
+            self.roles.entry(role).or_default().push(held, moment);
+        }
+        if let Some(bytes) = gpu {
+            self.gpu.get_or_insert_default().push(bytes, moment);
+        }
+        if anybody {
+            self.tree.push(look.tree.as_f64(), moment);
+        }
+    }
+
+    /// Worker pools that are made anew every epoch would make us grow: of the processes that ended,
+    /// only those that held most are remembered one by one. The role's own line keeps all of them.
+    fn forget_the_dead(&mut self) {
+        const DEAD_KEPT: usize = 64;
+        let mut dead: Vec<(ProcId, u64)> = self
+            .processes
+            .iter()
+            .filter(|(_, track)| track.gone.is_some())
+            .map(|(id, track)| (*id, track.held.max as u64))
+            .collect();
+        if dead.len() <= DEAD_KEPT {
+            return;
+        }
+        dead.sort_by_key(|(_, held)| *held);
+        for (id, _) in &dead[..dead.len() - DEAD_KEPT] {
+            self.processes.remove(id);
+        }
+    }
+
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    pub fn samples(&self) -> u64 {
+        self.samples
+    }
+
+    pub fn last_at(&self) -> Micros {
+        self.last_at
+    }
+
+    pub fn step(&self) -> Option<u64> {
+        self.steps.current()
+    }
+
+    pub fn processes(&self) -> impl Iterator<Item = &ProcessTrack> {
+        self.processes.values()
+    }
+
+    pub fn process(&self, id: ProcId) -> Option<&ProcessTrack> {
+        self.processes.get(&id)
+    }
+
+    /// The one to watch and why.
+    pub fn watched(&self) -> Option<(&ProcessTrack, &str)> {
+        let (id, why) = self.watched.as_ref()?;
+        Some((self.processes.get(id)?, why))
+    }
+
+    pub fn limit(&self) -> Option<&Limit> {
+        self.limit.as_ref()
+    }
+
+    pub fn events(&self) -> &[(Micros, EventKind, String)] {
+        &self.events
+    }
+
+    fn geometry(&self) -> Geometry {
+        let mut geometry = self.steps.geometry();
+        geometry.merge(&self.geometry_override);
+        geometry
+    }
+}
+
+/// What this process adds to an honest sum: its proportional share when that was read, corrected by
+/// what it has grown by itself since; its counters until then.
+fn own_share(reading: &Reading) -> Bytes {
+    match &reading.pss {
+        Some(pss) => {
+            let read = pss.anon + pss.shmem + pss.swap;
+            let now = reading.anon.0 as i128 - pss.rss_anon.0 as i128;
+            Bytes((read.0 as i128 + now).max(0) as u64)
+        }
+        None => reading.held(),
+    }
+}

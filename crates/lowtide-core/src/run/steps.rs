@@ -1,0 +1,164 @@
+//! Where the training loop is: folds marks into the current step, phase and geometry.
+
+use crate::mark::{Geometry, Mark, MarkSource, Phase};
+use crate::units::Micros;
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Steps {
+    source: Option<MarkSource>,
+    current: Option<u64>,
+    first: Option<(Micros, u64)>,
+    last: Option<(Micros, u64)>,
+    distinct: u64,
+    total: Option<u64>,
+    phase: Option<Phase>,
+    geometry: Geometry,
+}
+
+/// One moment of the run, as a series needs it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Moment {
+    pub seconds: f64,
+    pub step: Option<f64>,
+    pub phase: Option<Phase>,
+}
+
+/// Steps are the axis once this many different ones were seen: one or two may be an accident of the output.
+const STEPS_NEEDED: u64 = 3;
+
+impl Steps {
+    pub fn mark(&mut self, mark: &Mark) {
+        if let Some(geometry) = &mark.geometry {
+            self.geometry.merge(geometry);
+        }
+        // The loop itself knows best; once it speaks, guesses from its output are ignored.
+        let rank = |source: MarkSource| match source {
+            MarkSource::Callback => 2,
+            MarkSource::Output => 1,
+            MarkSource::TrainerState => 0,
+        };
+        match self.source {
+            Some(source) if rank(mark.source) < rank(source) => return,
+            Some(source) if rank(mark.source) > rank(source) => {
+                *self = Steps {
+                    geometry: self.geometry,
+                    ..Steps::default()
+                };
+            }
+            _ => {}
+        }
+        self.source = Some(mark.source);
+        // In a distributed job every rank marks the same steps: one is enough.
+        if mark.rank.is_some_and(|rank| rank != 0) {
+            return;
+        }
+        // A state file says where the run was when it saved, not what it does now.
+        if mark.source != MarkSource::TrainerState {
+            self.phase = mark.phase.or(self.phase);
+        }
+        self.total = mark.total_steps.or(self.total);
+        if let Some(step) = mark.step {
+            if self.current != Some(step) {
+                self.distinct += 1;
+            }
+            self.first.get_or_insert((mark.at, step));
+            self.last = Some((mark.at, step));
+            self.current = Some(step);
+        }
+    }
+
+    pub fn moment(&self, at: Micros) -> Moment {
+        // After the last step comes a last evaluation, a last save and the freeing of everything:
+        // none of it says how the loop's memory behaves.
+        let over = self
+            .total
+            .is_some_and(|total| total > 0 && self.current >= Some(total));
+        Moment {
+            seconds: at.seconds(),
+            step: self.current.map(|step| step as f64),
+            phase: if over { Some(Phase::End) } else { self.phase },
+        }
+    }
+
+    /// Whether steps are the axis to judge on.
+    pub fn usable(&self) -> bool {
+        self.distinct >= STEPS_NEEDED
+    }
+
+    pub fn current(&self) -> Option<u64> {
+        self.current
+    }
+
+    pub fn first(&self) -> Option<u64> {
+        self.first.map(|(_, step)| step)
+    }
+
+    pub fn total(&self) -> Option<u64> {
+        self.total
+    }
+
+    pub fn source(&self) -> Option<MarkSource> {
+        self.source
+    }
+
+    pub fn geometry(&self) -> Geometry {
+        self.geometry
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mark(at: u64, step: u64, source: MarkSource) -> Mark {
+        Mark {
+            at: Micros(at),
+            step: Some(step),
+            source,
+            ..Mark::default()
+        }
+    }
+
+    #[test]
+    fn the_callback_overrules_the_output() {
+        let mut steps = Steps::default();
+        steps.mark(&mark(1, 700, MarkSource::Output));
+        steps.mark(&mark(2, 3, MarkSource::Callback));
+        steps.mark(&mark(3, 701, MarkSource::Output));
+        assert_eq!(steps.current(), Some(3));
+        assert_eq!(steps.first(), Some(3));
+    }
+
+    #[test]
+    fn two_steps_are_no_axis_yet() {
+        let mut steps = Steps::default();
+        for (at, step) in [(1, 1), (2, 1), (3, 2)] {
+            steps.mark(&mark(at, step, MarkSource::Output));
+        }
+        assert!(!steps.usable());
+        steps.mark(&mark(4, 3, MarkSource::Output));
+        assert!(steps.usable());
+    }
+
+    #[test]
+    fn what_follows_the_last_step_is_the_end() {
+        let mut steps = Steps::default();
+        steps.mark(&Mark {
+            total_steps: Some(9),
+            ..mark(1, 8, MarkSource::Output)
+        });
+        assert_eq!(steps.moment(Micros(2)).phase, None);
+        steps.mark(&mark(3, 9, MarkSource::Output));
+        assert_eq!(steps.moment(Micros(4)).phase, Some(Phase::End));
+    }
+
+    #[test]
+    fn other_ranks_do_not_count_steps_twice() {
+        let mut steps = Steps::default();
+        steps.mark(&Mark {
+            rank: Some(1),
+            ..mark(1, 9, MarkSource::Callback)
+        });
+        assert_eq!(steps.current(), None);
+    }
+}

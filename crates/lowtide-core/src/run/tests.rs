@@ -1,0 +1,225 @@
+//! A run is fed entries by hand: who is named, on which axis, against which limit.
+
+use super::*;
+use crate::mark::Mark;
+use crate::process::{Facts, Member, Role};
+use crate::sample::{LimitFrom, TreeSum};
+use crate::verdict::{Axis, Class, Meter};
+
+const MB: f64 = 1e6;
+
+fn id(pid: u32) -> ProcId {
+    ProcId { pid, start: 1 }
+}
+
+fn member(pid: u32, role: Role) -> Entry {
+    Entry::Member(Member {
+        id: id(pid),
+        parent: None,
+        facts: Facts {
+            argv: vec!["python".to_owned(), format!("job{pid}.py")],
+            ..Facts::default()
+        },
+        role,
+        why: "a test said so".to_owned(),
+    })
+}
+
+fn reading(pid: u32, anon: f64, shmem: f64) -> Reading {
+    Reading {
+        id: id(pid),
+        anon: Bytes(anon as u64),
+        file: Bytes::ZERO,
+        shmem: Bytes(shmem as u64),
+        swap: Bytes::ZERO,
+        vsize: Bytes(1 << 30),
+        peak: Bytes(anon as u64),
+        threads: 1,
+        fds: None,
+        cpu: Micros::default(),
+        minor_faults: 0,
+        major_faults: 0,
+        gpu: None,
+        pss: None,
+    }
+}
+
+/// Noise that is the same in every run: a few hundred kilobytes.
+fn jitter(n: u64) -> f64 {
+    (n.wrapping_mul(2_654_435_761) % 1000) as f64 * 300.0
+}
+
+/// A trainer (1) and a worker (2) for `seconds`, as their sizes say.
+fn watch(seconds: u64, sizes: impl Fn(u64) -> (Reading, Reading)) -> Run {
+    let mut run = Run::new();
+    run.apply(&member(1, Role::Trainer));
+    run.apply(&member(2, Role::LoaderWorker));
+    run.apply(&Entry::Watch {
+        at: Micros(0),
+        id: id(1),
+        why: "libtorch mapped".to_owned(),
+    });
+    for n in 0..seconds {
+        let (trainer, worker) = sizes(n);
+        run.apply(&Entry::Mark(Mark {
+            at: Micros(n * 1_000_000),
+            step: Some(n),
+            ..Mark::default()
+        }));
+        run.apply(&Entry::Sample(Sample {
+            seq: n,
+            at: Micros(n * 1_000_000),
+            readings: vec![trainer, worker],
+            tree: TreeSum {
+                held: trainer.held() + worker.held(),
+                ..TreeSum::default()
+            },
+            limit: Some(Limit {
+                bytes: Bytes(4_000_000_000),
+                from: LimitFrom::Node,
+                used: Bytes(1_000_000_000),
+            }),
+            ..Sample::default()
+        }));
+    }
+    run
+}
+
+#[test]
+fn a_worker_that_leaks_is_named_while_the_trainer_is_flat() {
+    let run = watch(900, |n| {
+        let leak = 50.0 * MB + n as f64 * MB + jitter(n);
+        (
+            reading(1, 300.0 * MB + jitter(n), 0.0),
+            reading(2, leak, 0.0),
+        )
+    });
+    let verdict = run.verdict();
+    assert_eq!(verdict.verdict, Class::Leak, "{verdict:?}");
+    let process = verdict.process.unwrap();
+    assert_eq!((process.pid, process.role.as_str()), (2, "loader-worker"));
+    assert!(
+        (verdict.rate.value - MB).abs() < 0.05 * MB,
+        "{:?}",
+        verdict.rate
+    );
+}
+
+#[test]
+fn growth_that_the_tree_does_not_show_accuses_nobody() {
+    // What the worker takes the trainer gives back: moved, not leaked.
+    let run = watch(900, |n| {
+        let moved = n as f64 * MB;
+        (
+            reading(1, 1200.0 * MB - moved + jitter(n), 0.0),
+            reading(2, 50.0 * MB + moved, 0.0),
+        )
+    });
+    assert_ne!(run.verdict().verdict, Class::Leak);
+}
+
+#[test]
+fn a_tiny_process_that_grows_is_nobodys_leak() {
+    let run = watch(900, |n| {
+        let tiny = 1.0 * MB + n as f64 * 5_000.0;
+        (
+            reading(1, 900.0 * MB + jitter(n), 0.0),
+            reading(2, tiny, 0.0),
+        )
+    });
+    let verdict = run.verdict();
+    assert_eq!(verdict.leaking, Some(false), "{verdict:?}");
+    assert_eq!(verdict.process.unwrap().pid, 1);
+}
+
+#[test]
+fn the_meter_is_the_part_that_moved() {
+    let run = watch(900, |n| {
+        let grown = n as f64 * 2.0 * MB;
+        (
+            reading(1, 300.0 * MB + jitter(n), grown),
+            reading(2, 20.0 * MB, 0.0),
+        )
+    });
+    let verdict = run.verdict();
+    assert_eq!(
+        (verdict.verdict, verdict.meter),
+        (Class::Leak, Meter::Shmem)
+    );
+}
+
+#[test]
+fn the_limit_is_shared_with_all_that_counts_against_it() {
+    let run = watch(900, |n| {
+        (
+            reading(1, 300.0 * MB + n as f64 * MB + jitter(n), 0.0),
+            reading(2, 20.0 * MB, 0.0),
+        )
+    });
+    let verdict = run.verdict();
+    assert_eq!(verdict.limit, Some(4e9));
+    assert_eq!(verdict.headroom, Some(3e9));
+    let oom = verdict.oom.expect("a leak with a limit has an end");
+    // 3 GB are left at 1 MB a second, from second 899 on.
+    assert!((oom.at - 3899.0).abs() < 200.0, "{oom:?}");
+}
+
+#[test]
+fn steps_are_the_axis_once_they_are_known() {
+    let mut run = watch(2, |_| {
+        (reading(1, 300.0 * MB, 0.0), reading(2, 1.0 * MB, 0.0))
+    });
+    assert_eq!(run.verdict().axis, Axis::Time);
+    for step in 3..=20 {
+        let at = Micros((5 + step) * 1_000_000);
+        run.apply(&Entry::Mark(Mark {
+            at,
+            step: Some(step),
+            ..Mark::default()
+        }));
+        run.apply(&Entry::Sample(Sample {
+            seq: 5 + step,
+            at,
+            readings: vec![reading(1, 300.0 * MB, 0.0)],
+            ..Sample::default()
+        }));
+    }
+    assert_eq!(run.verdict().axis, Axis::Step);
+}
+
+#[test]
+fn a_process_that_is_being_taken_apart_is_not_its_memory() {
+    let mut run = watch(900, |n| {
+        (
+            reading(1, 300.0 * MB + jitter(n), 0.0),
+            reading(2, 20.0 * MB, 0.0),
+        )
+    });
+    // Half freed at the last look, gone at the next.
+    for (seq, anon) in [(900, 20.0 * MB), (901, 0.0)] {
+        let mut dying = reading(1, anon, 0.0);
+        dying.vsize = Bytes(anon as u64);
+        run.apply(&Entry::Sample(Sample {
+            seq,
+            at: Micros(seq * 1_000_000),
+            readings: vec![dying],
+            ..Sample::default()
+        }));
+    }
+    let track = run.process(id(1)).unwrap();
+    assert!(track.held.min > 290.0 * MB, "{:?}", track.held);
+    assert_eq!(run.verdict().verdict, Class::Stable);
+}
+
+#[test]
+fn a_pool_that_is_made_anew_does_not_make_us_grow() {
+    let mut run = Run::new();
+    for pid in 1..2000 {
+        run.apply(&member(pid, Role::LoaderWorker));
+        run.apply(&Entry::Gone {
+            id: id(pid),
+            at: Micros(u64::from(pid)),
+        });
+    }
+    assert!(run.processes().count() < 100);
+}

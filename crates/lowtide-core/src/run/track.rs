@@ -1,0 +1,165 @@
+//! What is remembered of one process, of one role and of the tree: extremes and two series.
+
+use crate::point::Point;
+use crate::process::Member;
+use crate::sample::Reading;
+use crate::series::{Bucket, Series};
+use crate::units::{Bytes, Micros};
+use crate::verdict::{Axis, Meter};
+
+use super::own_share;
+use super::steps::Moment;
+
+/// A value's extremes and mean over the run.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Extremes {
+    pub min: f64,
+    pub max: f64,
+    pub last: f64,
+    sum: f64,
+    count: u64,
+}
+
+impl Extremes {
+    fn push(&mut self, value: f64) {
+        self.min = if self.count == 0 {
+            value
+        } else {
+            self.min.min(value)
+        };
+        self.max = self.max.max(value);
+        self.last = value;
+        self.sum += value;
+        self.count += 1;
+    }
+
+    pub fn mean(&self) -> f64 {
+        if self.count == 0 {
+            0.0
+        } else {
+            self.sum / self.count as f64
+        }
+    }
+}
+
+/// The same quantity on the axis of time and, from the first step on, on the axis of steps.
+#[derive(Clone, Debug)]
+pub(super) struct Lines {
+    pub extremes: Extremes,
+    pub time: Series,
+    pub step: Series,
+}
+
+impl Default for Lines {
+    fn default() -> Lines {
+        Lines {
+            extremes: Extremes::default(),
+            time: Series::new(Axis::Time, Meter::Held),
+            step: Series::new(Axis::Step, Meter::Held),
+        }
+    }
+}
+
+impl Lines {
+    pub fn push(&mut self, bytes: f64, moment: &Moment) {
+        self.extremes.push(bytes);
+        let point = Point {
+            x: moment.seconds,
+            bytes,
+            seconds: Some(moment.seconds),
+            phase: moment.phase,
+        };
+        self.time.push(point);
+        if let Some(step) = moment.step {
+            self.step.push(Point { x: step, ..point });
+        }
+    }
+}
+
+/// The low-water mark of the first and of the last twentieth of a series.
+pub(super) fn floor_ends(series: &Series) -> Option<(f64, f64)> {
+    let buckets = series.buckets();
+    let part = buckets.len().div_ceil(20);
+    let lowest = |part: &[Bucket]| part.iter().map(|bucket| bucket.floor).reduce(f64::min);
+    let first = lowest(&buckets[..part])?;
+    let last = lowest(&buckets[buckets.len() - part..])?;
+    Some((first, last))
+}
+
+/// One process over the run.
+#[derive(Clone, Debug)]
+pub struct ProcessTrack {
+    pub member: Member,
+    pub since: Micros,
+    pub gone: Option<Micros>,
+    /// anon + shmem + swap.
+    pub held: Extremes,
+    pub rss: Extremes,
+    /// What it adds to an honest sum.
+    pub own: Extremes,
+    pub peak: Bytes,
+    pub first: Option<Reading>,
+    pub last: Option<Reading>,
+    pub(super) lines: Lines,
+    pub(super) gpu: Option<Lines>,
+}
+
+impl ProcessTrack {
+    pub(super) fn new(member: Member, since: Micros) -> ProcessTrack {
+        ProcessTrack {
+            member,
+            since,
+            gone: None,
+            held: Extremes::default(),
+            rss: Extremes::default(),
+            own: Extremes::default(),
+            peak: Bytes::ZERO,
+            first: None,
+            last: None,
+            lines: Lines::default(),
+            gpu: None,
+        }
+    }
+
+    pub(super) fn push(&mut self, reading: &Reading, moment: &Moment) {
+        self.held.push(reading.held().as_f64());
+        self.rss.push(reading.rss().as_f64());
+        self.own.push(own_share(reading).as_f64());
+        self.peak = self.peak.max(reading.peak);
+        self.first.get_or_insert(*reading);
+        self.last = Some(*reading);
+        self.lines.push(reading.held().as_f64(), moment);
+        if let Some(bytes) = reading.gpu {
+            self.gpu
+                .get_or_insert_default()
+                .push(bytes.as_f64(), moment);
+        }
+    }
+
+    /// Which kind of memory moved most since the first reading.
+    pub(super) fn main_meter(&self) -> Meter {
+        let (Some(first), Some(last)) = (&self.first, &self.last) else {
+            return Meter::Anon;
+        };
+        let moved = |a: Bytes, b: Bytes| b.0.abs_diff(a.0);
+        [
+            (Meter::Anon, moved(first.anon, last.anon)),
+            (Meter::Shmem, moved(first.shmem, last.shmem)),
+            (Meter::Swap, moved(first.swap, last.swap)),
+        ]
+        .into_iter()
+        // On a tie the first wins: anon is what a process holds when nothing moves.
+        .rev()
+        .max_by_key(|(_, moved)| *moved)
+        .map_or(Meter::Anon, |(meter, _)| meter)
+    }
+
+    pub fn command(&self) -> String {
+        let argv = &self.member.facts.argv;
+        if argv.is_empty() {
+            format!("[{}]", self.member.facts.comm)
+        } else {
+            argv.join(" ")
+        }
+    }
+}
