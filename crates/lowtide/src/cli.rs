@@ -1,12 +1,17 @@
-//! The command line, translated at once into typed options.
+//! The command line: verbs and their help. Each verb's own flags stand beside the verb.
 
-use std::ffi::OsString;
+use clap::{Parser, Subcommand};
 
-use clap::{Args, Parser, Subcommand};
+use crate::commands::{
+    demo::DemoArgs, doctor::DoctorArgs, export::ExportArgs, run::RunArgs, runs::RunsArgs,
+};
 
-/// Tells whether the memory of a training job leaks, warms up or just spikes.
+/// Tells whether the memory of a training job leaks, warms up or just spikes
 #[derive(Debug, Parser)]
-#[command(name = "lowtide", version)]
+#[command(name = "lowtide", version, arg_required_else_help = true)]
+#[command(
+    after_help = "Start with:\n  lowtide demo\n  lowtide run -- python train.py\n  lowtide judge last"
+)]
 pub struct Cli {
     #[command(subcommand)]
     pub verb: Verb,
@@ -14,13 +19,9 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub enum Verb {
-    /// Start a job and watch it
     Run(RunArgs),
-}
-
-#[derive(Debug, Args)]
-pub struct RunArgs {
-    /// The job: a program and its arguments
-    #[arg(last = true, required = true, value_name = "CMD")]
-    pub command: Vec<OsString>,
+    Runs(RunsArgs),
+    Export(ExportArgs),
+    Doctor(DoctorArgs),
+    Demo(DemoArgs),
 }

@@ -5,10 +5,13 @@
 pub mod cli;
 pub mod commands;
 pub mod export;
+pub mod failure;
 pub mod import;
 pub mod keeper;
 pub mod marks;
 pub mod recording;
+pub mod show;
+pub mod watch;
 
 use std::process::ExitCode;
 

@@ -37,7 +37,7 @@ pub mod summary;
 pub mod writer;
 
 pub use reader::{Recording, RecordingError};
-pub use store::Store;
+pub use store::{NewRun, Store};
 pub use writer::{Notice, Recorder};
 
 /// The name of the log in a run's folder.

@@ -1,0 +1,80 @@
+//! `lowtide demo`: a tour that needs nothing. It starts two small real jobs, watches both as `run`
+//! would, and prints what it saw.
+
+use std::io::Write;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+
+use crate::commands::run::{self, Ended};
+use crate::failure::Failure;
+use crate::show;
+use crate::watch::WatchOptions;
+use lowtide_core::units::Share;
+
+/// Watch two small jobs for a minute: one that warms up, one that leaks
+#[derive(clap::Args, Debug)]
+pub struct DemoArgs {}
+
+const SCRIPT: &str = include_str!("../demo/train.py");
+
+/// Five looks a second, so that a job of half a minute has enough to judge.
+const INTERVAL: Duration = Duration::from_millis(200);
+
+struct Act {
+    title: &'static str,
+    flags: &'static str,
+}
+
+const ACTS: [Act; 2] = [
+    Act {
+        title: "1. A trainer that keeps what it decodes: it grows for one epoch, and spikes at every evaluation",
+        flags: "--keep",
+    },
+    Act {
+        title: "2. The same trainer with a slow leak under the same spikes",
+        flags: "--leak-kb 500",
+    },
+];
+
+pub fn run(_: &DemoArgs) -> Result<i32> {
+    if Command::new("python3").arg("--version").output().is_err() {
+        return Err(Failure::unseen(
+            "the demo's jobs are written in Python, and there is no python3 here",
+        )
+        .hint("install Python 3, or watch a job of yours: lowtide run -- CMD")
+        .into());
+    }
+    let folder = std::env::temp_dir().join(format!("lowtide-demo-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).context("cannot make a folder for the demo")?;
+    let script = folder.join("train.py");
+    std::fs::write(&script, SCRIPT).context("cannot write the demo's script")?;
+    let done = ACTS.iter().try_for_each(|act| play(act, &script));
+    let _ = std::fs::remove_dir_all(&folder);
+    done?;
+    println!("\nNow yours: lowtide run -- python train.py");
+    Ok(0)
+}
+
+fn play(act: &Act, script: &Path) -> Result<()> {
+    let shell = format!("python3 {} {}; exit $?", script.display(), act.flags);
+    println!(
+        "\n{}\n   lowtide run -- sh -c 'python3 train.py {}'\n",
+        act.title, act.flags
+    );
+    std::io::stdout().flush()?;
+    let options = WatchOptions {
+        interval: INTERVAL,
+        budget: Share(0.001),
+        limit: None,
+        output: None,
+        hooks: Vec::new(),
+        quiet: false,
+    };
+    let command = ["sh", "-c", &shell].map(str::to_owned);
+    let Ended { watch, .. } = run::watch_command(&command, &options)?;
+    print!("{}", show::end_of_run(&watch));
+    Ok(())
+}

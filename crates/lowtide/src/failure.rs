@@ -1,0 +1,75 @@
+//! What went wrong, for a person: one line, a hint, and the exit code of the design.
+
+use std::fmt;
+
+/// Exit codes that `judge`, `explain`, `check`, `attach` and the rest share.
+pub mod code {
+    /// The words on the command line are off (clap's own code).
+    pub const USAGE: i32 = 2;
+    /// The source or the target could not be read.
+    pub const UNREADABLE: i32 = 4;
+    /// `run`: lowtide itself failed before the job could start.
+    pub const OURSELVES: i32 = 125;
+}
+
+#[derive(Debug)]
+pub struct Failure {
+    message: String,
+    hint: Option<String>,
+    code: i32,
+}
+
+impl Failure {
+    pub fn new(code: i32, message: impl Into<String>) -> Failure {
+        Failure {
+            message: message.into(),
+            hint: None,
+            code,
+        }
+    }
+
+    /// A source or target that cannot be seen.
+    pub fn unseen(message: impl Into<String>) -> Failure {
+        Failure::new(code::UNREADABLE, message)
+    }
+
+    pub fn usage(message: impl Into<String>) -> Failure {
+        Failure::new(code::USAGE, message)
+    }
+
+    pub fn hint(mut self, hint: impl Into<String>) -> Failure {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    pub fn code(&self) -> i32 {
+        self.code
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Failure {}
+
+/// Prints an error once, as a chain of causes with its hint, and says which code to end with.
+pub fn report(error: &anyhow::Error, fallback: i32) -> i32 {
+    let failure = error.downcast_ref::<Failure>();
+    eprintln!("lowtide: {error:#}");
+    let hint = failure
+        .and_then(|failure| failure.hint.clone())
+        .or_else(|| hint_of(error));
+    if let Some(hint) = hint {
+        eprintln!("hint: {hint}");
+    }
+    failure.map_or(fallback, Failure::code)
+}
+
+/// Errors of other layers know their own hints.
+fn hint_of(error: &anyhow::Error) -> Option<String> {
+    let recording = error.downcast_ref::<crate::recording::RecordingError>()?;
+    Some(recording.hint().to_owned())
+}

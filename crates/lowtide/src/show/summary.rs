@@ -1,0 +1,143 @@
+//! The end of a run for a person: what `run` prints on stderr and `attach` on stdout.
+
+use std::fmt::Write;
+
+use lowtide_core::entry::Exit;
+use lowtide_core::mark::MarkSource;
+use lowtide_core::run::{RoleLine, Summary};
+use lowtide_core::sample::Basis;
+use lowtide_core::units::{Bytes, show_bytes, show_duration};
+
+/// The lines of the summary, without the verdict.
+pub fn text(summary: &Summary) -> String {
+    let mut out = String::new();
+    let mut line = |label: &str, text: String| {
+        let _ = writeln!(out, "  {label:<10} {text}");
+    };
+    line("watched", watched(summary));
+    if let Some(process) = &summary.watched {
+        line(
+            "process",
+            format!("{} ({}), {}", process.command, process.pid, process.role),
+        );
+        line("why", process.why.clone());
+        let held = &process.held;
+        line(
+            "its memory",
+            format!(
+                "min {}, average {}, max {}; floor {} -> {}; RSS peak {}",
+                show_bytes(held.min),
+                show_bytes(held.mean),
+                show_bytes(held.max),
+                show_bytes(held.floor_first),
+                show_bytes(held.floor_last),
+                process.peak
+            ),
+        );
+    }
+    let tree = &summary.tree;
+    line(
+        "the tree",
+        format!(
+            "min {}, average {}, max {}; floor {} -> {} ({})",
+            show_bytes(tree.min),
+            show_bytes(tree.mean),
+            show_bytes(tree.max),
+            show_bytes(tree.floor_first),
+            show_bytes(tree.floor_last),
+            basis(&summary.basis)
+        ),
+    );
+    for role in &summary.roles {
+        line("", role_line(role));
+    }
+    if let Some(limit) = &summary.limit {
+        let left = summary
+            .headroom
+            .map_or_else(|| "unknown".to_owned(), show_bytes);
+        line(
+            "limit",
+            format!("{} ({}); headroom {left}", limit.bytes, limit.from),
+        );
+    }
+    if let Some(exit) = summary.exit {
+        let how = match exit {
+            Exit::Code(code) => format!("the job ended with code {code}"),
+            Exit::Signal(signal) => format!("the job was ended by signal {signal}"),
+        };
+        line("end", how);
+    }
+    if summary.lost_ticks > 0 {
+        line(
+            "lost",
+            format!("{} samples could not be recorded", summary.lost_ticks),
+        );
+    }
+    out
+}
+
+fn watched(summary: &Summary) -> String {
+    let mut text = format!(
+        "{}, {} samples",
+        show_duration(summary.seconds),
+        summary.samples
+    );
+    if let (Some(first), Some(last)) = (summary.first_step, summary.last_step) {
+        let of = summary
+            .total_steps
+            .map(|total| format!(" of {total}"))
+            .unwrap_or_default();
+        let from = match summary.steps_from {
+            Some(MarkSource::Callback) => "told by the training loop",
+            Some(MarkSource::TrainerState) => "from trainer_state.json",
+            _ => "read from the job's output",
+        };
+        let _ = write!(text, ", steps {first} to {last}{of} ({from})");
+    }
+    if summary.late_ticks > 0 {
+        let _ = write!(text, ", {} of them late", summary.late_ticks);
+    }
+    text
+}
+
+fn basis(basis: &Basis) -> String {
+    match basis {
+        Basis::Cgroup => "counted by its cgroup".to_owned(),
+        Basis::Counters => "anon + shmem + swap".to_owned(),
+        Basis::Pss { oldest, unread } => {
+            let mut text = format!(
+                "shared pages once, read at most {} ago",
+                show_duration(oldest.seconds())
+            );
+            if *unread > 0 {
+                let _ = write!(text, "; {unread} not read yet: an upper bound");
+            }
+            text
+        }
+    }
+}
+
+fn role_line(role: &RoleLine) -> String {
+    let count = role.alive.max(1);
+    let plural = if count == 1 { "" } else { "s" };
+    let trend = if role.is_flat() {
+        "flat".to_owned()
+    } else {
+        let sign = if role.change > 0.0 { "+" } else { "" };
+        format!("{sign}{}", show_bytes(role.change))
+    };
+    let own = if role.own == Bytes::ZERO {
+        role.own_max
+    } else {
+        role.own
+    };
+    let mut text = format!(
+        "{count} {}{plural}: {} RSS each counted alone, {own} of their own, {trend}",
+        role.role.replace('-', " "),
+        role.rss
+    );
+    if role.seen > role.alive.max(1) {
+        let _ = write!(text, " ({} seen)", role.seen);
+    }
+    text
+}

@@ -1,0 +1,104 @@
+//! The only place of the program that reads clocks for a run: time is data everywhere else.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use lowtide_core::entry::Header;
+use lowtide_core::units::{Micros, Share};
+use rustix::time::{ClockId, clock_gettime};
+
+/// CLOCK_MONOTONIC is the same for all processes of a machine: the Python package sends it too.
+pub fn monotonic_ns() -> u64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+/// A run's beginning.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock {
+    started_ns: u64,
+    timestamp: Timestamp,
+}
+
+impl Clock {
+    pub fn start() -> Clock {
+        Clock {
+            started_ns: monotonic_ns(),
+            timestamp: Timestamp::now(),
+        }
+    }
+
+    pub fn now(&self) -> Micros {
+        Micros((monotonic_ns() - self.started_ns) / 1000)
+    }
+
+    pub fn started_ns(&self) -> u64 {
+        self.started_ns
+    }
+
+    pub fn timestamp(&self) -> Timestamp {
+        self.timestamp
+    }
+}
+
+/// When the next tick is due. A late tick does not shift the ones after it, and ticks that were
+/// missed altogether (a suspended machine) are left out, not made up for.
+pub struct Ticker {
+    interval: u64,
+    due: u64,
+}
+
+impl Ticker {
+    pub fn new(interval: Duration) -> Ticker {
+        Ticker {
+            interval: interval.as_nanos() as u64,
+            due: monotonic_ns(),
+        }
+    }
+
+    /// How long to wait; zero when a tick is due.
+    pub fn wait(&self) -> Duration {
+        Duration::from_nanos(self.due.saturating_sub(monotonic_ns()))
+    }
+
+    /// Takes the tick that is due; returns how late it is.
+    pub fn take(&mut self) -> Duration {
+        let now = monotonic_ns();
+        let late = now.saturating_sub(self.due);
+        self.due += self.interval * (1 + late / self.interval);
+        Duration::from_nanos(late)
+    }
+}
+
+fn masked(command: &[String]) -> Vec<String> {
+    let mut command = command.to_vec();
+    lowtide_sys::proc::mask::arguments(&mut command);
+    command
+}
+
+/// What the recording says of itself, apart from its name.
+pub fn header(
+    how: &str,
+    command: &[String],
+    clock: &Clock,
+    interval: Duration,
+    budget: Share,
+) -> Header {
+    let uname = rustix::system::uname();
+    Header {
+        name: String::new(),
+        started: clock.timestamp.as_microsecond().max(0) as u64,
+        host: uname.nodename().to_string_lossy().into_owned(),
+        kernel: uname.release().to_string_lossy().into_owned(),
+        how: how.to_owned(),
+        command: masked(command),
+        cwd: std::env::current_dir()
+            .map(|dir| dir.display().to_string())
+            .unwrap_or_default(),
+        interval: Micros(interval.as_micros() as u64),
+        budget,
+        lowtide: env!("CARGO_PKG_VERSION").to_owned(),
+        cores: std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32),
+        clock_ticks: rustix::param::clock_ticks_per_second(),
+    }
+}

@@ -1,0 +1,99 @@
+//! Output that goes to a file is the job's own: it is inherited, and read from the file as it grows.
+
+use std::fs::File;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::Path;
+
+use crate::keeper::{Handle, Route};
+
+/// What one look takes at most: a job that floods its log must not hold up a tick.
+const TAKEN: usize = 256 * 1024;
+
+/// The files that stdout and stderr of the job go to.
+pub struct Follow {
+    files: Vec<Growing>,
+    buffer: Vec<u8>,
+}
+
+struct Growing {
+    file: File,
+    offset: u64,
+}
+
+impl Follow {
+    pub fn of(handle: &Handle) -> Follow {
+        let (stdout, stderr) = handle.routes();
+        let mut files: Vec<Growing> = Vec::new();
+        for (route, fd) in [(stdout, "/proc/self/fd/1"), (stderr, "/proc/self/fd/2")] {
+            let Some(growing) = (route == Route::File)
+                .then(|| Growing::open(Path::new(fd)))
+                .flatten()
+            else {
+                continue;
+            };
+            // `> log 2>&1`: one file, read once.
+            if !files.iter().any(|known| known.is(&growing)) {
+                files.push(growing);
+            }
+        }
+        Follow {
+            files,
+            buffer: vec![0; TAKEN],
+        }
+    }
+
+    /// Hands over what was written since the last call.
+    pub fn read(&mut self, mut hand_over: impl FnMut(&[u8])) {
+        for growing in &mut self.files {
+            // A file that cannot be read any more ends its steps, not the watching.
+            let Ok(length) = growing.file.read_at(&mut self.buffer, growing.offset) else {
+                continue;
+            };
+            growing.offset += length as u64;
+            if length > 0 {
+                hand_over(&self.buffer[..length]);
+            }
+        }
+    }
+}
+
+impl Growing {
+    /// From its present end on: what an earlier job wrote is not this one's.
+    fn open(path: &Path) -> Option<Growing> {
+        let file = File::open(path).ok()?;
+        let offset = file.metadata().ok()?.len();
+        Some(Growing { file, offset })
+    }
+
+    fn is(&self, other: &Growing) -> bool {
+        let of = |file: &File| file.metadata().ok().map(|found| (found.dev(), found.ino()));
+        of(&self.file) == of(&other.file)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_new_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log");
+        std::fs::write(&path, "an earlier job\n").unwrap();
+        let mut follow = Follow {
+            files: vec![Growing::open(&path).unwrap()],
+            buffer: vec![0; TAKEN],
+        };
+        let mut seen = Vec::new();
+        follow.read(|bytes| seen.extend_from_slice(bytes));
+        assert!(seen.is_empty());
+        std::fs::OpenOptions::new()
+            .append(true)
+            .open(&path)
+            .and_then(|mut file| std::io::Write::write_all(&mut file, b"step 1/3\n"))
+            .unwrap();
+        follow.read(|bytes| seen.extend_from_slice(bytes));
+        follow.read(|bytes| seen.extend_from_slice(bytes));
+        assert_eq!(seen, b"step 1/3\n");
+    }
+}

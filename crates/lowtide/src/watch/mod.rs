@@ -1,0 +1,423 @@
+//! Watching a job: one turn of sample, record, judge, tell. `run` and `attach` own the loop and its
+//! clock; this owns everything that happens in a turn.
+//!
+//! Every entry goes to the recorder and to the run's fold in the same order, so that replaying the
+//! recording gives the same answer as was shown live.
+
+mod clock;
+mod follow;
+pub mod hooks;
+mod state_file;
+mod tell;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::Result;
+use lowtide_core::entry::{Entry, EventKind, Exit, Header};
+use lowtide_core::mark::Mark;
+use lowtide_core::output::StepReader;
+use lowtide_core::process::ProcId;
+use lowtide_core::run::Run;
+use lowtide_core::sample::Sample;
+use lowtide_core::units::{Bytes, Micros, Share, show_bytes};
+use lowtide_core::verdict::{Class, Verdict};
+use lowtide_sys::sampler::{Change, Sampler};
+
+use crate::failure::Failure;
+use crate::marks::Inbox;
+use crate::recording::{NewRun, Recorder, Store};
+
+pub use clock::{Clock, Ticker};
+pub use follow::Follow;
+pub use state_file::StateFile;
+pub use tell::Teller;
+
+use hooks::{HookEvent, Hooks};
+
+/// What `run` and `attach` have in common.
+#[derive(Clone, Debug)]
+pub struct WatchOptions {
+    pub interval: Duration,
+    pub budget: Share,
+    pub limit: Option<Bytes>,
+    pub output: Option<PathBuf>,
+    pub hooks: Vec<String>,
+    pub quiet: bool,
+}
+
+/// Less than this share of the limit left is worth a word.
+const NEAR: f64 = 0.10;
+/// And this much makes it worth another: a level that hovers is told once.
+const NEAR_AGAIN: f64 = 0.12;
+/// A verdict is told when it has stood for this many ticks: what flickers is not news.
+const STANDS: u32 = 3;
+/// How long a disk that hangs may hold up our end.
+const FINISH_WITHIN: Duration = Duration::from_secs(5);
+
+pub struct Watch {
+    pub run: Run,
+    sampler: Sampler,
+    recorder: Option<Recorder>,
+    inbox: Option<Inbox>,
+    steps: StepReader,
+    hooks: Hooks,
+    teller: Teller,
+    clock: Clock,
+    sample: Sample,
+    near: bool,
+    standing: Option<(Class, u32)>,
+    told: Option<Class>,
+    /// When the choice of the one to watch is to be told.
+    untold: Option<u64>,
+    dir: Option<PathBuf>,
+}
+
+/// What can fail for want of a right or a folder, tried before the job starts.
+pub struct Plan {
+    header: Header,
+    new: Option<NewRun>,
+    hooks: Hooks,
+    teller: Teller,
+    clock: Clock,
+}
+
+impl Plan {
+    /// Without `-o`, a home that cannot be written is no reason to refuse the job.
+    pub fn new(options: &WatchOptions, how: &str, command: &[String]) -> Result<Plan> {
+        let hooks = Hooks::new(&options.hooks).map_err(Failure::usage)?;
+        let teller = Teller::new(options.quiet);
+        let clock = Clock::start();
+        let mut header = clock::header(how, command, &clock, options.interval, options.budget);
+        let created = Store::from_env().and_then(|store| {
+            let output = options.output.as_deref();
+            store.create(
+                clock.timestamp(),
+                &header.command,
+                std::process::id(),
+                output,
+            )
+        });
+        let new = match created {
+            Ok(new) => Some(new),
+            Err(error) if options.output.is_none() => {
+                teller.say(&format!("nothing is recorded: {error}"));
+                teller.hint("set LOWTIDE_HOME or give -o DIR");
+                None
+            }
+            Err(error) => return Err(error.into()),
+        };
+        header.name = new.as_ref().map(|new| new.name.clone()).unwrap_or_default();
+        Ok(Plan {
+            header,
+            new,
+            hooks,
+            teller,
+            clock,
+        })
+    }
+
+    pub fn clock(&self) -> Clock {
+        self.clock
+    }
+
+    pub fn teller(&self) -> &Teller {
+        &self.teller
+    }
+
+    /// The job did not start: its empty folder is not left behind.
+    pub fn abandon(self) {
+        let Some(new) = self.new else { return };
+        // Both only succeed on what is empty or a link of ours: nothing of the user's can be lost.
+        let _ = std::fs::remove_dir(&new.dir);
+        if let Ok(store) = Store::from_env() {
+            let link = store.runs_dir().join(&new.name);
+            if link.is_symlink() {
+                let _ = std::fs::remove_file(link);
+            }
+        }
+    }
+}
+
+impl Watch {
+    pub fn start(plan: Plan, inbox: Option<Inbox>, sampler: Sampler) -> Result<Watch> {
+        let Plan {
+            header,
+            new,
+            hooks,
+            teller,
+            clock,
+        } = plan;
+        let mut run = Run::new();
+        run.apply(&Entry::Header(header.clone()));
+        let voice = teller.clone();
+        let recorder = new
+            .as_ref()
+            .map(|new| {
+                Recorder::start(&new.dir, header, move |notice| {
+                    voice.say(&notice.to_string())
+                })
+            })
+            .transpose()?;
+        Ok(Watch {
+            run,
+            sampler,
+            recorder,
+            inbox,
+            steps: StepReader::new(),
+            hooks,
+            teller,
+            clock,
+            sample: Sample::default(),
+            near: false,
+            standing: None,
+            told: None,
+            untold: None,
+            dir: new.map(|new| new.dir),
+        })
+    }
+
+    pub fn teller(&self) -> &Teller {
+        &self.teller
+    }
+
+    /// Time since the run began.
+    pub fn now(&self) -> Micros {
+        self.clock.now()
+    }
+
+    pub fn dir(&self) -> Option<&PathBuf> {
+        self.dir.as_ref()
+    }
+
+    fn enter(&mut self, entry: Entry) {
+        if let Some(recorder) = &self.recorder {
+            recorder.send(&entry);
+        }
+        self.run.apply(&entry);
+    }
+
+    /// What the job printed: its steps become marks.
+    pub fn output(&mut self, bytes: &[u8]) {
+        let now = self.clock.now();
+        for mark in self.steps.feed(bytes, now) {
+            self.enter(Entry::Mark(mark));
+        }
+    }
+
+    pub fn mark(&mut self, mark: Mark) {
+        self.enter(Entry::Mark(mark));
+    }
+
+    pub fn event(&mut self, kind: EventKind, text: String) {
+        let at = self.clock.now();
+        if let Some(event) = HookEvent::of(kind) {
+            let run = self.run.header().name.clone();
+            for failed in self.hooks.fire(event, &run, &text) {
+                self.teller.say(&failed);
+            }
+        }
+        self.enter(Entry::Event { at, kind, text });
+    }
+
+    /// One look at the tree. `late` is how much later than planned it comes.
+    /// False when nothing of the tree is left.
+    pub fn tick(&mut self, late: Duration) -> bool {
+        let now = self.clock.now();
+        self.marks(now);
+        let mut sample = std::mem::take(&mut self.sample);
+        // A tick that cannot look at all leaves a hole in the sequence, and the next one tries again.
+        let changes = self.sampler.tick(now, &mut sample).unwrap_or_default();
+        sample.late = Micros(late.as_micros() as u64);
+        let anybody = !sample.readings.is_empty();
+        for change in changes {
+            self.tree_changed(change, now);
+        }
+        let entry = Entry::Sample(sample);
+        if let Some(recorder) = &self.recorder {
+            recorder.send(&entry);
+        }
+        self.run.apply(&entry);
+        if let Entry::Sample(sample) = entry {
+            self.sample = sample;
+        }
+        self.tell_choice();
+        self.limit_near();
+        self.judge();
+        self.hooks.reap();
+        anybody
+    }
+
+    fn marks(&mut self, now: Micros) {
+        let Some(inbox) = &mut self.inbox else { return };
+        // A page that cannot be written leaves the loop without requests, which is its usual state.
+        let _ = inbox.page().beat(clock::monotonic_ns());
+        for entry in inbox.drain(self.clock.started_ns(), now) {
+            self.enter(entry);
+        }
+    }
+
+    fn tree_changed(&mut self, change: Change, now: Micros) {
+        match change {
+            Change::Member(member) => {
+                if let Some(inbox) = &mut self.inbox
+                    && member.facts.libpython
+                {
+                    inbox.invite(member.id.pid);
+                }
+                self.enter(Entry::Member(member));
+            }
+            Change::Left(id) => self.enter(Entry::Gone { id, at: now }),
+            Change::Watch { id, why } => {
+                self.enter(Entry::Watch { at: now, id, why });
+                self.untold = Some(self.run.samples() + u64::from(STANDS));
+            }
+        }
+    }
+
+    /// Names the process that is watched once the choice has stood for a while: a job's first
+    /// moments are shells and launchers.
+    fn tell_choice(&mut self) {
+        if self.untold.is_none_or(|due| self.run.samples() < due) {
+            return;
+        }
+        self.untold = None;
+        if let Some((track, why)) = self.run.watched() {
+            self.teller.say(&self.describe(track.member.id, why));
+        }
+    }
+
+    fn describe(&self, id: ProcId, why: &str) -> String {
+        let command = self
+            .run
+            .process(id)
+            .map(|track| track.command())
+            .unwrap_or_default();
+        let role = self
+            .run
+            .process(id)
+            .map(|track| track.member.role.to_string());
+        let role = role.unwrap_or_default();
+        format!(
+            "watching {} ({role}, {}): {why}",
+            id.pid,
+            tell::short(&command, 60)
+        )
+    }
+
+    fn limit_near(&mut self) {
+        let Some(limit) = self.sample.limit.clone() else {
+            return;
+        };
+        let left = 1.0 - limit.used.as_f64() / limit.bytes.as_f64().max(1.0);
+        if self.near && left > NEAR_AGAIN {
+            self.near = false;
+        }
+        if self.near || left > NEAR {
+            return;
+        }
+        self.near = true;
+        let text = format!(
+            "limit near: {} of {} in use ({})",
+            limit.used, limit.bytes, limit.from
+        );
+        self.teller.say(&text);
+        self.event(EventKind::LimitNear, text);
+    }
+
+    fn judge(&mut self) {
+        let verdict = self.run.verdict();
+        let class = verdict.verdict;
+        let stood = match self.standing {
+            Some((before, ticks)) if before == class => ticks + 1,
+            _ => 1,
+        };
+        self.standing = Some((class, stood));
+        if stood < STANDS || self.told == Some(class) {
+            return;
+        }
+        // "Too early" is where every run begins, and no withdrawal of what was said before.
+        if class == Class::TooEarly {
+            return;
+        }
+        let before = self.told.replace(class);
+        let text = one_line(&verdict);
+        self.event(EventKind::Verdict, text.clone());
+        if class == Class::Leak {
+            self.teller.say(&text);
+            self.event(EventKind::Leak, text);
+        } else if before == Some(Class::Leak) {
+            self.teller.say(&format!("not a leak after all: {text}"));
+        }
+    }
+
+    /// Tells which processes outlived the job's main process; they are left alone.
+    pub fn leftovers(&self) {
+        let alive: Vec<String> = self
+            .run
+            .processes()
+            .filter(|track| track.gone.is_none())
+            .map(|track| {
+                format!(
+                    "{} ({})",
+                    track.member.id.pid,
+                    tell::short(&track.command(), 40)
+                )
+            })
+            .collect();
+        if !alive.is_empty() {
+            self.teller.say(&format!(
+                "the job ended; still running and left alone: {}",
+                alive.join(", ")
+            ));
+        }
+    }
+
+    /// The job is over: a last word into the recording. Returns what could not be written.
+    pub fn finish(&mut self, exit: Option<Exit>) -> Option<String> {
+        let now = self.clock.now();
+        self.marks(now);
+        for mark in self.steps.finish(now) {
+            self.enter(Entry::Mark(mark));
+        }
+        self.enter(Entry::End { at: now, exit });
+        let run = self.run.header().name.clone();
+        let text = exit.map_or_else(|| "watching ended".to_owned(), |exit| format!("{exit:?}"));
+        for failed in self.hooks.fire(HookEvent::End, &run, &text) {
+            self.teller.say(&failed);
+        }
+        let recorder = self.recorder.take()?;
+        recorder
+            .finish(FINISH_WITHIN)
+            .err()
+            .map(|error| error.to_string())
+    }
+
+    /// CPU time and time under targets' locks that watching has cost so far.
+    pub fn spent(&self) -> lowtide_sys::sampler::Spent {
+        self.sampler.spent()
+    }
+}
+
+/// The verdict in one line, as events and `--on` commands get it.
+pub fn one_line(verdict: &Verdict) -> String {
+    let who = verdict
+        .process
+        .as_ref()
+        .map(|process| format!(" in {} {}", process.role, process.pid))
+        .unwrap_or_default();
+    match verdict.verdict {
+        Class::Leak => format!(
+            "leak{who}: {} per {} ({} to {})",
+            show_bytes(verdict.rate.value),
+            verdict.rate.unit.trim_start_matches("bytes/"),
+            show_bytes(verdict.rate.low),
+            show_bytes(verdict.rate.high)
+        ),
+        class => format!(
+            "{class}{who}: floor {} -> {}",
+            show_bytes(verdict.floor.first),
+            show_bytes(verdict.floor.last)
+        ),
+    }
+}

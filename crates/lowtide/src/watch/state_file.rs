@@ -1,0 +1,150 @@
+//! Steps from `trainer_state.json`, for jobs that neither mark nor print them: Trainer writes it
+//! last into every `checkpoint-N/`, so the newest one says how far the run is.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use lowtide_core::mark::Mark;
+use lowtide_core::output::trainer_state;
+use lowtide_core::units::Micros;
+
+/// Looked for this often: checkpoints are rare, and folders on network disks are slow to list.
+const EVERY: Micros = Micros(30_000_000);
+
+/// Folders with more entries than this are not output folders; listing them would cost.
+const ENTRIES: usize = 500;
+
+/// `log_history` grows with the run; a state beyond this is not worth reading on every look.
+const LARGEST: u64 = 16 << 20;
+
+pub struct StateFile {
+    places: Vec<PathBuf>,
+    since: SystemTime,
+    next: Micros,
+    seen: Option<(PathBuf, SystemTime)>,
+}
+
+impl StateFile {
+    /// `argv` may name the output folder; the folder the job was started in is looked at too.
+    pub fn new(cwd: &Path, argv: &[String], since: SystemTime) -> StateFile {
+        let mut places = vec![cwd.to_owned()];
+        for (index, word) in argv.iter().enumerate() {
+            let value = match word.split_once('=') {
+                Some((flag, value)) if is_output_flag(flag) => Some(value.to_owned()),
+                None if is_output_flag(word) => argv.get(index + 1).cloned(),
+                _ => None,
+            };
+            places.extend(value.map(|value| cwd.join(value)));
+        }
+        StateFile {
+            places,
+            since,
+            next: EVERY,
+            seen: None,
+        }
+    }
+
+    /// The newest state written since the job began, once for each.
+    pub fn look(&mut self, now: Micros) -> Option<Mark> {
+        if now < self.next {
+            return None;
+        }
+        self.next = Micros(now.0 + EVERY.0);
+        let newest = self
+            .places
+            .iter()
+            .flat_map(|place| checkpoints(place))
+            .filter(|(_, written)| *written >= self.since)
+            .max_by_key(|(_, written)| *written)?;
+        if self.seen.as_ref() == Some(&newest) {
+            return None;
+        }
+        let bytes = fs::read(&newest.0).ok()?;
+        self.seen = Some(newest);
+        trainer_state(&bytes, now).ok()
+    }
+}
+
+fn is_output_flag(word: &str) -> bool {
+    matches!(
+        word,
+        "--output_dir" | "--output-dir" | "--out" | "--output" | "-o"
+    )
+}
+
+/// State files in `place/checkpoint-*` and one folder further down, where scripts put `out/`.
+fn checkpoints(place: &Path) -> Vec<(PathBuf, SystemTime)> {
+    let mut found = Vec::new();
+    for folder in folders(place) {
+        if is_checkpoint(&folder) {
+            found.extend(state(&folder));
+        } else {
+            let inner = folders(&folder);
+            found.extend(
+                inner
+                    .iter()
+                    .filter(|inner| is_checkpoint(inner))
+                    .filter_map(|inner| state(inner)),
+            );
+        }
+    }
+    found
+}
+
+fn is_checkpoint(folder: &Path) -> bool {
+    let name = folder.file_name().and_then(|name| name.to_str());
+    name.is_some_and(|name| name.starts_with("checkpoint-"))
+}
+
+fn folders(place: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(place) else {
+        return Vec::new();
+    };
+    entries
+        .take(ENTRIES)
+        .flatten()
+        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+        .map(|entry| entry.path())
+        .collect()
+}
+
+fn state(checkpoint: &Path) -> Option<(PathBuf, SystemTime)> {
+    let path = checkpoint.join("trainer_state.json");
+    let found = fs::metadata(&path).ok()?;
+    (found.len() <= LARGEST).then_some(())?;
+    Some((path, found.modified().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn save(folder: &Path, step: u64) {
+        let checkpoint = folder.join(format!("checkpoint-{step}"));
+        fs::create_dir_all(&checkpoint).unwrap();
+        let json = format!(r#"{{"global_step": {step}, "epoch": 0.5, "max_steps": 100}}"#);
+        fs::write(checkpoint.join("trainer_state.json"), json).unwrap();
+    }
+
+    #[test]
+    fn the_newest_checkpoint_says_the_step_once() {
+        let root = tempfile::tempdir().unwrap();
+        let argv: Vec<String> = ["python", "train.py", "--output_dir=deep/er/out"]
+            .map(String::from)
+            .into();
+        let mut file = StateFile::new(root.path(), &argv, SystemTime::UNIX_EPOCH);
+        save(&root.path().join("deep/er/out"), 20);
+        assert_eq!(file.look(Micros(1)), None, "not before its time");
+        assert_eq!(file.look(EVERY).and_then(|mark| mark.step), Some(20));
+        assert_eq!(file.look(Micros(2 * EVERY.0)), None, "nothing new");
+    }
+
+    #[test]
+    fn checkpoints_of_an_earlier_job_are_not_ours() {
+        let root = tempfile::tempdir().unwrap();
+        save(root.path(), 900);
+        let later = SystemTime::now() + std::time::Duration::from_secs(60);
+        assert_eq!(StateFile::new(root.path(), &[], later).look(EVERY), None);
+    }
+}
