@@ -3,7 +3,8 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    demo::DemoArgs, doctor::DoctorArgs, export::ExportArgs, run::RunArgs, runs::RunsArgs,
+    demo::DemoArgs, doctor::DoctorArgs, export::ExportArgs, judge::JudgeArgs, run::RunArgs,
+    runs::RunsArgs,
 };
 
 /// Tells whether the memory of a training job leaks, warms up or just spikes
@@ -20,6 +21,7 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Verb {
     Run(RunArgs),
+    Judge(JudgeArgs),
     Runs(RunsArgs),
     Export(ExportArgs),
     Doctor(DoctorArgs),

@@ -11,6 +11,7 @@ pub mod keeper;
 pub mod marks;
 pub mod recording;
 pub mod show;
+pub mod source;
 pub mod watch;
 
 use std::process::ExitCode;

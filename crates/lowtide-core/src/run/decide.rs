@@ -5,6 +5,7 @@
 
 use crate::judge::judge;
 use crate::point::Context;
+use crate::series::Series;
 use crate::units::Bytes;
 use crate::verdict::{Class, Evidence, Meter, ProcessRef, Verdict};
 
@@ -46,6 +47,11 @@ impl Candidate<'_> {
 impl Run {
     /// The verdict on the run up to now.
     pub fn verdict(&self) -> Verdict {
+        self.judged().0
+    }
+
+    /// The verdict and the series that decides it, for a chart.
+    pub fn judged(&self) -> (Verdict, &Series) {
         let tree = Candidate {
             who: Who::Tree,
             verdict: self.judge_lines(&self.tree),
@@ -57,15 +63,26 @@ impl Run {
         });
         let others = self.other_candidates(level);
         let chosen = self.choose(&tree, watched.as_ref(), &others, level);
-        self.finish(chosen)
+        let lines = match chosen.who {
+            Who::Process(track) => &track.lines,
+            Who::Role(role) => self.roles.get(role).unwrap_or(&self.tree),
+            Who::Tree => &self.tree,
+            Who::Gpu => self.gpu.as_ref().unwrap_or(&self.tree),
+        };
+        (self.finish(chosen), self.series_of(lines))
     }
 
-    fn judge_lines(&self, lines: &Lines) -> Verdict {
-        let series = if self.steps.usable() {
+    /// On steps when they are known, else on time.
+    fn series_of<'a>(&self, lines: &'a Lines) -> &'a Series {
+        if self.steps.usable() {
             &lines.step
         } else {
             &lines.time
-        };
+        }
+    }
+
+    fn judge_lines(&self, lines: &Lines) -> Verdict {
+        let series = self.series_of(lines);
         let headroom = self.headroom();
         let context = Context {
             geometry: self.geometry(),

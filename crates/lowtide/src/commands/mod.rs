@@ -4,6 +4,7 @@ pub mod common;
 pub mod demo;
 pub mod doctor;
 pub mod export;
+pub mod judge;
 pub mod run;
 pub mod runs;
 
@@ -23,6 +24,7 @@ pub fn main() -> ExitCode {
     };
     let done = match &cli.verb {
         Verb::Run(args) => run::run(args),
+        Verb::Judge(args) => judge::run(args),
         Verb::Runs(args) => runs::run(args),
         Verb::Export(args) => export::run(args),
         Verb::Doctor(args) => doctor::run(args),

@@ -42,3 +42,15 @@ pub use writer::{Notice, Recorder};
 
 /// The name of the log in a run's folder.
 pub const FILE_NAME: &str = "recording.lowtide";
+
+/// Whether a file means to be a recording, by its name or by its first bytes.
+pub fn is_recording(path: &std::path::Path) -> bool {
+    use std::io::Read;
+    let starts_like_one = || {
+        let mut head = [0; frame::MAGIC.len()];
+        let mut file = std::fs::File::open(path).ok()?;
+        file.read_exact(&mut head).ok()?;
+        Some(head == *frame::MAGIC)
+    };
+    path.file_name().is_some_and(|name| name == FILE_NAME) || starts_like_one().unwrap_or(false)
+}

@@ -2,18 +2,17 @@
 
 pub mod summary;
 
+use lowtide_core::series::Series;
 use lowtide_core::units::Share;
+use lowtide_core::verdict::Verdict;
 
 use crate::watch::Watch;
 
 /// What `run`, `attach` and `demo` print when watching ends: the verdict, the numbers, the recording.
 pub fn end_of_run(watch: &Watch) -> String {
     let summary = watch.run.summary();
-    let verdict = watch.run.verdict();
-    let mut out = format!("{}\n", crate::watch::one_line(&verdict));
-    for evidence in &verdict.evidence {
-        out.push_str(&format!("  {}: {}\n", evidence.rule, evidence.says));
-    }
+    let (found, series) = watch.run.judged();
+    let mut out = verdict(&found, series);
     out.push_str(&summary::text(&summary));
     let spent = watch.spent();
     let wall = summary.seconds.max(1e-9);
@@ -29,6 +28,15 @@ pub fn end_of_run(watch: &Watch) -> String {
             "  {:<10} lowtide judge {}\n",
             "again", summary.name
         ));
+    }
+    out
+}
+
+/// The verdict for a person: one line, then its evidence.
+pub fn verdict(verdict: &Verdict, _series: &Series) -> String {
+    let mut out = format!("{}\n", crate::watch::one_line(verdict));
+    for evidence in &verdict.evidence {
+        out.push_str(&format!("  {}: {}\n", evidence.rule, evidence.says));
     }
     out
 }

@@ -1,0 +1,113 @@
+//! `lowtide judge SOURCE`: the verdict on a recording or on any file with a series in it.
+
+use std::io::Write;
+
+use anyhow::Result;
+use lowtide_core::mark::Geometry;
+use lowtide_core::units::Bytes;
+use lowtide_core::verdict::{Axis, Class};
+
+use crate::show;
+use crate::source::{self, Said};
+
+/// Say whether memory leaks, warms up, spikes or is stable, with the evidence
+///
+/// Examples:
+///   lowtide judge last
+///   lowtide judge run2.csv --examples 663 --batch 2 --accumulate 4 --limit 32GB
+///   grep RAM train.log | lowtide judge - --json
+#[derive(clap::Args, Debug)]
+#[command(verbatim_doc_comment)]
+pub struct JudgeArgs {
+    /// A run (path, name or `last`), a CSV, an mprof file, a log; `-` is stdin
+    source: String,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    said: SaidArgs,
+}
+
+/// What the series itself cannot show.
+#[derive(clap::Args, Clone, Debug)]
+pub struct SaidArgs {
+    /// Examples in the training set
+    #[arg(long, value_name = "N")]
+    examples: Option<u64>,
+    /// Examples in a batch, on one device
+    #[arg(long, value_name = "N")]
+    batch: Option<u64>,
+    /// Batches accumulated in one optimizer step
+    #[arg(long, value_name = "N")]
+    accumulate: Option<u64>,
+    /// Number of ranks
+    #[arg(long, value_name = "N")]
+    world: Option<u64>,
+    /// Optimizer steps in one epoch, if you would rather say that
+    #[arg(long, value_name = "N")]
+    epoch_steps: Option<f64>,
+    /// The memory that must not be exceeded (32GB, 28GiB)
+    #[arg(long)]
+    limit: Option<Bytes>,
+    /// What the x of the series counts
+    #[arg(long, value_enum)]
+    axis: Option<AxisArg>,
+    /// The column, or in a log the label, that holds the memory
+    #[arg(long)]
+    column: Option<String>,
+    /// The unit of sizes that carry none (MB, GiB, kB, B)
+    #[arg(long)]
+    unit: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum AxisArg {
+    Step,
+    Time,
+    Sample,
+}
+
+impl SaidArgs {
+    pub fn said(&self) -> Said {
+        Said {
+            axis: self.axis.map(|axis| match axis {
+                AxisArg::Step => Axis::Step,
+                AxisArg::Time => Axis::Time,
+                AxisArg::Sample => Axis::Sample,
+            }),
+            geometry: Geometry {
+                examples: self.examples,
+                batch: self.batch,
+                accumulate: self.accumulate,
+                world: self.world,
+                epoch_steps: self.epoch_steps,
+            },
+            limit: self.limit,
+            column: self.column.clone(),
+            unit: self.unit.clone(),
+        }
+    }
+}
+
+pub fn run(args: &JudgeArgs) -> Result<i32> {
+    let judged = source::open(&args.source, &args.said.said())?;
+    let mut out = std::io::stdout().lock();
+    if args.json {
+        writeln!(out, "{}", serde_json::to_string(&judged.verdict)?)?;
+    } else {
+        if let Some(how) = &judged.how {
+            eprintln!("lowtide: {}: {how}", args.source);
+        }
+        write!(out, "{}", show::verdict(&judged.verdict, &judged.series))?;
+    }
+    Ok(exit_code(judged.verdict.verdict))
+}
+
+/// 0 not leaking, 1 leak, 3 too early.
+pub fn exit_code(class: Class) -> i32 {
+    match class {
+        Class::Leak => 1,
+        Class::TooEarly => 3,
+        Class::WarmUp | Class::Spikes | Class::Stable => 0,
+    }
+}

@@ -1,0 +1,116 @@
+//! A SOURCE of `judge` and `check`: a recording, or any file with a series in it.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+use lowtide_core::judge::judge;
+use lowtide_core::mark::Geometry;
+use lowtide_core::point::Context;
+use lowtide_core::run::Run;
+use lowtide_core::series::Series;
+use lowtide_core::units::Bytes;
+use lowtide_core::verdict::{Axis, Verdict};
+
+use crate::failure::Failure;
+use crate::import;
+use crate::recording::{self, Recording, Store};
+
+/// What flags say about a source.
+#[derive(Clone, Debug, Default)]
+pub struct Said {
+    pub axis: Option<Axis>,
+    pub geometry: Geometry,
+    pub limit: Option<Bytes>,
+    pub column: Option<String>,
+    pub unit: Option<String>,
+}
+
+/// A source with its verdict.
+pub struct Judged {
+    pub verdict: Verdict,
+    /// The series that decides it.
+    pub series: Series,
+    /// How a bare file was read; nothing for a recording.
+    pub how: Option<String>,
+}
+
+pub fn open(source: &str, said: &Said) -> Result<Judged> {
+    match locate(source)? {
+        Found::Recording(path) => replay(&path, source, said),
+        Found::Bytes(bytes) => bare(&bytes, source, said),
+    }
+}
+
+enum Found {
+    Recording(PathBuf),
+    Bytes(Vec<u8>),
+}
+
+/// A path wins over a run's name; `-` is stdin.
+fn locate(source: &str) -> Result<Found> {
+    if source == "-" {
+        let mut bytes = Vec::new();
+        std::io::stdin()
+            .lock()
+            .read_to_end(&mut bytes)
+            .context("cannot read stdin")?;
+        return Ok(Found::Bytes(bytes));
+    }
+    let path = Path::new(source);
+    if path.is_file() && !recording::is_recording(path) {
+        let bytes = std::fs::read(path).map_err(|error| {
+            Failure::unseen(format!("cannot read {source}: {error}")).hint("check its permissions")
+        })?;
+        return Ok(Found::Bytes(bytes));
+    }
+    Ok(Found::Recording(Store::from_env()?.resolve(source)?))
+}
+
+fn replay(path: &Path, source: &str, said: &Said) -> Result<Judged> {
+    let mut run = Run::new();
+    run.override_with(said.geometry, said.limit);
+    for entry in Recording::open(path)? {
+        run.apply(&entry?);
+    }
+    let (mut verdict, series) = run.judged();
+    verdict.source = source.to_owned();
+    Ok(Judged {
+        verdict,
+        series: series.clone(),
+        how: None,
+    })
+}
+
+fn bare(bytes: &[u8], source: &str, said: &Said) -> Result<Judged> {
+    let given = said.geometry != Geometry::default();
+    let options = import::Options {
+        axis: said.axis,
+        column: said.column.clone(),
+        unit: said.unit.clone(),
+        steps_expected: given,
+    };
+    let imported = import::read(bytes, source, &options).map_err(|error| {
+        let failure = Failure::unseen(format!("{source}: {error}"));
+        match error.hint {
+            Some(hint) => failure.hint(hint),
+            None => failure,
+        }
+    })?;
+    let mut geometry = imported.geometry.unwrap_or_default();
+    geometry.merge(&said.geometry);
+    let context = Context {
+        geometry,
+        limit: said.limit,
+        ..Context::default()
+    };
+    let track = &imported.track;
+    let series = Series::from_points(track.axis, track.meter, &track.points);
+    let mut verdict = judge(&series, &context);
+    verdict.source = source.to_owned();
+    Ok(Judged {
+        verdict,
+        series,
+        how: Some(imported.how),
+    })
+}
