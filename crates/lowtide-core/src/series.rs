@@ -67,6 +67,14 @@ impl Bucket {
     }
 }
 
+/// A process that holds nothing at all is gone, or was not there yet: no low-water mark.
+fn is_a_whole_process(meter: Meter) -> bool {
+    match meter {
+        Meter::Held | Meter::Anon | Meter::Rss | Meter::Pss | Meter::Uss | Meter::Memory => true,
+        Meter::File | Meter::Shmem | Meter::Swap | Meter::Gpu => false,
+    }
+}
+
 fn trains(phase: Option<Phase>) -> bool {
     matches!(phase, None | Some(Phase::Train))
 }
@@ -107,9 +115,10 @@ impl Series {
         series
     }
 
-    /// Folds one point in. What is not a number is counted and left out.
+    /// Folds one point in. What is not a number, or no process, is counted and left out.
     pub fn push(&mut self, point: Point) {
-        if !point.x.is_finite() || !point.bytes.is_finite() || point.bytes < 0.0 {
+        let nobody = point.bytes == 0.0 && is_a_whole_process(self.meter);
+        if !point.x.is_finite() || !point.bytes.is_finite() || point.bytes < 0.0 || nobody {
             self.skipped += 1;
             return;
         }
@@ -203,7 +212,7 @@ impl Series {
         self.count
     }
 
-    /// Points left out because they were no numbers.
+    /// Points left out because they were no numbers, or nobody was there.
     pub fn skipped(&self) -> u64 {
         self.skipped
     }
@@ -238,30 +247,31 @@ mod tests {
 
     #[test]
     fn a_short_series_is_kept_exactly() {
-        let series = fold((0..CAP).map(|i| (i as f64, (i * i) as f64)));
+        let series = fold((0..CAP).map(|i| (i as f64, (i * i + 1) as f64)));
         assert_eq!(series.buckets().len(), CAP);
         assert!(
             series
                 .buckets()
                 .iter()
                 .enumerate()
-                .all(|(i, b)| b.floor == (i * i) as f64 && b.first == i as f64)
+                .all(|(i, b)| b.floor == (i * i + 1) as f64 && b.first == i as f64)
         );
     }
 
     #[test]
     fn ten_million_points_stay_in_a_few_kilobytes() {
-        let series = fold((0..10_000_000u32).map(|i| (f64::from(i) * 0.1, f64::from(i % 1000))));
+        let series =
+            fold((0..10_000_000u32).map(|i| (f64::from(i) * 0.1, f64::from(i % 1000 + 1))));
         assert!(series.buckets().len() <= CAP);
         assert!(series.buckets().len() > CAP / 4);
         assert!(std::mem::size_of_val(series.buckets()) < 32 * 1024);
         assert_eq!(series.count(), 10_000_000);
-        assert!(series.buckets().iter().all(|b| b.floor == 0.0));
+        assert!(series.buckets().iter().all(|b| b.floor == 1.0));
     }
 
     #[test]
     fn a_jump_of_the_clock_keeps_the_picture() {
-        let before = (0..1000).map(|i| (f64::from(i), f64::from(i)));
+        let before = (0..1000).map(|i| (f64::from(i), f64::from(i + 1)));
         let after = (0..1000).map(|i| (1e9 + f64::from(i), 2000.0));
         let series = fold(before.chain(after));
         let kept = series.buckets().iter().filter(|b| b.last < 1e6).count();
@@ -320,7 +330,7 @@ mod tests {
 
         #[test]
         fn the_lowest_and_highest_points_survive(
-            values in prop::collection::vec(0.0..1e12f64, 1..3000)
+            values in prop::collection::vec(1.0..1e12f64, 1..3000)
         ) {
             let series = fold(values.iter().enumerate().map(|(i, y)| (i as f64, *y)));
             let low = series.buckets().iter().map(|b| b.floor).fold(f64::INFINITY, f64::min);

@@ -10,32 +10,57 @@ use crate::verdict::{Axis, Evidence};
 /// Floor points that a straight line needs: 5 or 6 points in a row are a coincidence that people
 /// post (and withdraw); 12 are what the shortest confirmed leak of the shared traces has.
 pub const LEAST_POINTS: usize = 12;
+/// Valleys of a saw-tooth are work cycles already: each is a collection that could not free it.
+const LEAST_VALLEYS: usize = 6;
 /// Below this many points only a large growth counts ...
-const FEW_POINTS: usize = 24;
+pub const FEW_POINTS: usize = 24;
 /// ... of at least this share of the level. A writer that keeps metadata until its file is closed
 /// showed 17 points in a line and 13 %.
 const FEW_GROWTH: f64 = 0.2;
 /// Rises that carry the growth: four stairs may be a heap that resizes itself.
 const LEAST_RISES: f64 = 5.0;
+/// Valleys differ in depth by nature, which concentrates the rises.
+const LEAST_VALLEY_RISES: f64 = 3.5;
 /// The growth has to last for this share of what was watched ...
-const LEAST_SHARE: f64 = 0.34;
+const LEAST_SHARE: f64 = 0.33;
 /// ... and longer, the larger it is against what the process held before: a store that fills
 /// multiplies a process, a leak adds to it. Growth that doubles the process must have lasted nearly
 /// the whole run.
 const SHARE_PER_SIZE: f64 = 0.55;
+/// The same for a pace that is not known well: half the width of its interval against it. Steps are
+/// counted work; on other axes only time can make up for doubt.
+const SHARE_PER_DOUBT: f64 = 0.5;
 const MOST_SHARE: f64 = 0.78;
 /// On a time axis nothing counts work, so time has to: shorter growth is start-up. The straight
 /// fills at the start of the shared traces end within 90 s.
-const LEAST_SECONDS: f64 = 100.0;
+const LEAST_SECONDS: f64 = 75.0;
 /// Growth of this share of the process needs that time; twice the growth needs twice the time.
-const SIZE_PER_SECONDS: f64 = 0.25;
+const SIZE_PER_SECONDS: f64 = 0.4;
+/// But never more than this: a fast leak has to be told before it is over.
+const MOST_SECONDS: f64 = 480.0;
 /// A bare runtime holds less than a training process does before its data: growth is compared with
 /// at least this (an interpreter with its libraries).
-const RUNTIME: f64 = 256e6;
+const RUNTIME: f64 = 512e6;
 /// A pace below this share of the earlier one is slowing.
-const SLOWING: f64 = 0.5;
-/// The same when it is certain (the bound of the interval).
-const SURELY_SLOWING: f64 = 0.85;
+const SLOWING: f64 = 0.7;
+/// Cut by a fifth at either end, it keeps its pace within these bounds.
+const STEADY: std::ops::Range<f64> = 0.7..1.4;
+/// A pace that surely falls by this share from end to end approaches a level.
+const SLOWS: f64 = -0.35;
+/// The pace at the end is a third of that at the start, sure or not.
+const HALTS: f64 = -1.0;
+/// Where steps do not count the work, a fall of the pace by this much has to be ruled out.
+const MAY_HALT: f64 = -0.75;
+/// With this much bend and a stretch before it that was that many times faster, the pace is still
+/// coming down. What was faster still is a start-up or a jump.
+const STILL_SLOWS: f64 = -0.15;
+const SLOWED: std::ops::Range<f64> = 1.3..3.5;
+/// A pace that rises by more than its own size from end to end.
+const RUNS_AWAY: f64 = 1.0;
+/// This share of the growth has to be above everything that was held before it.
+const NEW_GROUND: f64 = 0.5;
+/// Each fifth of the growth stands above the one before by this share of an even rise at least.
+const LEAST_FIFTH: f64 = 0.5;
 /// A final pause this many times longer than any before it may be the end of the growth.
 const LONG_PAUSE: f64 = 1.5;
 const LEAST_PAUSE: f64 = 0.12;
@@ -61,13 +86,17 @@ fn size(tail: &Tail) -> f64 {
     tail.growth() / tail.level.max(RUNTIME)
 }
 
-pub fn missing(line: &Line, tail: &Tail, axis: Axis) -> Missing {
+pub fn missing(whole: &Line, line: &Line, tail: &Tail, axis: Axis, toothed: bool) -> Missing {
     let mut missing = Missing::default();
-    let (first, last) = (line.first_x(), line.last_x());
+    let (first, last) = (whole.first_x(), whole.last_x());
     let watched = last - first;
     let size = size(tail);
     let share = tail.length() / watched;
-    let need = (LEAST_SHARE + SHARE_PER_SIZE * size).min(MOST_SHARE);
+    let unsure = match axis {
+        Axis::Step => 0.0,
+        Axis::Time | Axis::Sample => (tail.high - tail.low) / (2.0 * tail.slope),
+    };
+    let need = (LEAST_SHARE + SHARE_PER_SIZE * size + SHARE_PER_DOUBT * unsure).min(MOST_SHARE);
     if share < need {
         let at = (tail.from - need * first) / (1.0 - need);
         missing.add(
@@ -82,7 +111,7 @@ pub fn missing(line: &Line, tail: &Tail, axis: Axis) -> Missing {
             Some(at),
         );
     }
-    let seconds = LEAST_SECONDS * (size / SIZE_PER_SECONDS).max(1.0);
+    let seconds = (MOST_SECONDS * size).clamp(LEAST_SECONDS, MOST_SECONDS);
     if axis == Axis::Time && tail.length() < seconds {
         missing.add(
             "time stands for work",
@@ -96,16 +125,17 @@ pub fn missing(line: &Line, tail: &Tail, axis: Axis) -> Missing {
         );
     }
     let spacing = watched / (line.len().max(2) - 1) as f64;
-    if tail.points < LEAST_POINTS {
+    let least = if toothed { LEAST_VALLEYS } else { LEAST_POINTS };
+    if tail.points < least {
         missing.add(
             "few points",
             format!(
-                "{} points in a row are not enough to know; {LEAST_POINTS} are asked for",
+                "{} points in a row are not enough to know; {least} are asked for",
                 tail.points
             ),
-            Some(last + spacing * (LEAST_POINTS - tail.points) as f64),
+            Some(last + spacing * (least - tail.points) as f64),
         );
-    } else if tail.points < FEW_POINTS && tail.growth() < FEW_GROWTH * tail.level {
+    } else if !toothed && tail.points < FEW_POINTS && tail.growth() < FEW_GROWTH * tail.level {
         missing.add(
             "few points",
             format!(
@@ -117,7 +147,24 @@ pub fn missing(line: &Line, tail: &Tail, axis: Axis) -> Missing {
             Some(last + spacing * (FEW_POINTS - tail.points) as f64),
         );
     }
-    if tail.rises < LEAST_RISES {
+    if tail.level_end - tail.held_before < NEW_GROUND * tail.growth() {
+        missing.add(
+            "it held as much before",
+            format!(
+                "the floor was at {} before it grew to {}",
+                show_bytes(tail.held_before),
+                show_bytes(tail.level_end)
+            ),
+            Some(last + tail.length()),
+        );
+    }
+    if tail.rises
+        < if toothed {
+            LEAST_VALLEY_RISES
+        } else {
+            LEAST_RISES
+        }
+    {
         missing.add(
             "growth in few jumps",
             format!(
@@ -128,14 +175,44 @@ pub fn missing(line: &Line, tail: &Tail, axis: Axis) -> Missing {
             Some(last + tail.length()),
         );
     }
-    if tail.pace < SLOWING || tail.pace_high < SURELY_SLOWING {
+    if tail.pace() < SLOWING {
         missing.add(
             "growth slows down",
             format!(
-                "the second half of it runs at {} of the first half's pace",
-                percent(tail.pace.max(0.0))
+                "its newer part runs at {} of the older part's pace",
+                percent(tail.pace().max(0.0))
             ),
             Some(last + tail.length()),
+        );
+    } else if tail.fifths.iter().any(|rise| *rise < LEAST_FIFTH) {
+        missing.add(
+            "growth is not steady",
+            "cut in five, not every part stands clearly above the one before".to_owned(),
+            Some(last + tail.length() / 2.0),
+        );
+    } else if tail.cuts.iter().any(|pace| !STEADY.contains(pace)) {
+        missing.add(
+            "growth is not steady",
+            "without its first or its last fifth the pace is another".to_owned(),
+            Some(last + tail.length() / 2.0),
+        );
+    } else if tail.bend > RUNS_AWAY {
+        missing.add(
+            "growth is not steady",
+            "it came faster at the end: one jump would do that".to_owned(),
+            Some(last + tail.length() / 2.0),
+        );
+    } else if slows(tail) {
+        missing.add(
+            "growth slows down",
+            format!("its pace fell by {} from end to end", percent(-tail.bend)),
+            Some(last + tail.length()),
+        );
+    } else if axis != Axis::Step && tail.bend - tail.bend_reach < MAY_HALT {
+        missing.add(
+            "growth is not steady",
+            "its pace is not known well enough to tell that it does not slow down".to_owned(),
+            Some(last + tail.length() / 2.0),
         );
     }
     if let Some(pause) = final_pause(line, tail) {
@@ -149,6 +226,19 @@ pub fn missing(line: &Line, tail: &Tail, axis: Axis) -> Missing {
         );
     }
     missing
+}
+
+/// Whether the pace comes down: surely and by much, or a little on top of a faster stretch before.
+fn slows(tail: &Tail) -> bool {
+    let surely = tail.bend + tail.bend_reach < 0.0;
+    tail.bend < HALTS
+        || tail.bend < SLOWS && surely
+        || tail.bend < STILL_SLOWS
+            && tail
+                .before
+                .iter()
+                .flatten()
+                .any(|before| SLOWED.contains(before))
 }
 
 /// The quiet stretch at the end, when it is longer than the ones before it.

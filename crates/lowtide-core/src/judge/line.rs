@@ -10,6 +10,11 @@ use crate::stats;
 /// quadratic steps stay in microseconds.
 const WINDOWS: usize = 64;
 
+/// An exit takes this part of the run at most (one point in so many) ...
+const EXIT_SHARE: usize = 40;
+/// ... and falls by this share below the floor before it.
+const EXIT_FALL: f64 = 0.1;
+
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Line {
     pub xs: Vec<f64>,
@@ -42,6 +47,25 @@ impl Line {
             ys: self.ys[at..].to_vec(),
             crests: self.crests[at..].to_vec(),
         }
+    }
+
+    /// A process that ends hands everything back: a fall at the very end is no low-water mark. Returns
+    /// how many points were cut. (In the middle of a run it may be a collection; the next points tell.)
+    fn cut_exit(&mut self) -> usize {
+        let n = self.len();
+        let most = (n / EXIT_SHARE).max(1);
+        if n < 12 {
+            return 0;
+        }
+        let before = &self.ys[n - most - n / 10 - 1..n - most];
+        let low = before.iter().copied().fold(f64::INFINITY, f64::min);
+        let Some(fall) = (n - most..n).find(|i| self.ys[*i] < (1.0 - EXIT_FALL) * low) else {
+            return 0;
+        };
+        self.xs.truncate(fall);
+        self.ys.truncate(fall);
+        self.crests.truncate(fall);
+        n - fall
     }
 
     fn push(&mut self, x: f64, y: f64, crest: f64) {
@@ -78,6 +102,7 @@ impl Line {
             };
             line.push(at, floor, bucket.crest);
         }
+        trim.exit = line.cut_exit();
         (line, trim)
     }
 
@@ -125,4 +150,5 @@ impl Line {
 pub struct Trim {
     pub start_up: usize,
     pub phases: usize,
+    pub exit: usize,
 }

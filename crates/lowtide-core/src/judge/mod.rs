@@ -16,14 +16,16 @@ mod teeth;
 mod words;
 
 use epoch::Epoch;
+use growth::Missing;
 use line::{Line, Trim};
-use settle::Settled;
+use settle::Plateau;
 use swing::Swing;
 use tail::Tail;
 use words::{evidence, pace, percent, place, stretch};
 
 use crate::point::Context;
 use crate::series::Series;
+use crate::stats;
 use crate::units::show_bytes;
 use crate::verdict::{Axis, Class, Evidence, Floor, Growth, Rate, SCHEMA, Verdict};
 
@@ -31,8 +33,13 @@ use crate::verdict::{Axis, Class, Evidence, Floor, Growth, Rate, SCHEMA, Verdict
 const LEAST_POINTS: usize = 6;
 /// Growth of the tail below this share of the level is not material.
 const MATERIAL: f64 = 0.01;
-/// Nor is growth below this many times the noise of the floor.
-const MATERIAL_NOISE: f64 = 3.0;
+/// Nor is growth below this many times the noise of the floor: 13 minutes of a process that warms up
+/// under heavy saw-teeth looked straight at 5 times.
+const MATERIAL_NOISE: f64 = 8.0;
+
+/// What a quiet process drifts by itself during a run, as a share of its level: the interval of a rate
+/// is that much wider. The plateaus of the shared benign logs drift by 0.2 to 1.2 %.
+const DRIFT: f64 = 0.01;
 
 /// The verdict on one series. `source` and `process` are the caller's to fill in.
 pub fn judge(series: &Series, context: &Context) -> Verdict {
@@ -92,10 +99,6 @@ impl Case<'_> {
             Some(teeth) => teeth.valleys.clone(),
             None => whole.clone(),
         };
-        let Some(tail) = tail::tail(&line) else {
-            return self.too_few(verdict, &whole);
-        };
-        self.tell_rate(&mut verdict, &tail);
         if let Some(teeth) = &teeth {
             verdict.evidence.push(evidence(
                 "saw-teeth",
@@ -106,15 +109,83 @@ impl Case<'_> {
                 ),
             ));
         }
-        let material = (MATERIAL * tail.level.abs()).max(MATERIAL_NOISE * tail.noise);
-        let growing = tail.low > 0.0 && tail.growth() >= material;
-        let slow = self.is_creep(&whole, &tail);
-        if growing && !slow {
-            self.growing(verdict, &whole, &line, &tail, epoch)
-        } else {
-            verdict.creep = growing;
-            self.settled(verdict, &whole, &line, &tail, epoch)
+        let noise = tail::noise(&line);
+        let tails = tail::tails(&line, noise);
+        let (Some(plateau), Some(newest)) = (Plateau::of(&line, noise), tails.first()) else {
+            return self.too_few(verdict, &whole);
+        };
+        let mut growing = self.growth(&whole, &line, &tails, teeth.is_some(), 0.0);
+        let mut line = line;
+        if let Some(teeth) = &teeth
+            && growing.as_ref().is_none_or(|(_, m)| !m.says.is_empty())
+        {
+            // Growth beyond the depth of the teeth shows without their valleys too.
+            let all = tail::tails(&whole, tail::noise(&whole));
+            let over = self.growth(&whole, &whole, &all, false, teeth.depth);
+            if over.as_ref().is_some_and(|(_, m)| m.says.is_empty()) {
+                growing = over;
+                line = whole.clone();
+            }
         }
+        let flat = plateau.flat(&line, &tails, teeth.as_ref().map_or(0.0, |t| t.depth));
+        match growing {
+            Some((tail, missing)) if missing.says.is_empty() || flat.is_none() => {
+                let tail = self.tell_rate(&mut verdict, &line, tail);
+                self.growing(verdict, &whole, &tail, epoch, missing)
+            }
+            _ => {
+                let tail = self.tell_rate(&mut verdict, &line, flat.unwrap_or(*newest));
+                self.settled(
+                    verdict,
+                    &whole,
+                    &line,
+                    &tail,
+                    plateau,
+                    epoch,
+                    flat.is_some(),
+                )
+            }
+        }
+    }
+
+    /// The growing end of a line to which least is missing for a leak.
+    fn growth(
+        &self,
+        whole: &Line,
+        line: &Line,
+        tails: &[Tail],
+        toothed: bool,
+        least: f64,
+    ) -> Option<(Tail, Missing)> {
+        let mut best: Option<(Tail, Missing)> = None;
+        for tail in tails {
+            if tail.growth() < least || !self.grows(whole, line, tail) {
+                continue;
+            }
+            let missing = growth::missing(whole, line, tail, self.axis, toothed);
+            let count = missing.says.len();
+            if best.as_ref().is_none_or(|(_, m)| count < m.says.len()) {
+                best = Some((*tail, missing));
+            }
+            if count == 0 {
+                break;
+            }
+        }
+        best
+    }
+
+    /// The end of the line rises, materially, and fast enough to matter within ten times the run.
+    fn grows(&self, whole: &Line, line: &Line, tail: &Tail) -> bool {
+        let material = (MATERIAL * tail.level.abs()).max(MATERIAL_NOISE * tail.noise);
+        tail.low > 0.0
+            && tail.growth() >= material
+            && !self.is_creep(whole, tail)
+            && stats::slope_interval(
+                &line.xs[tail.start..],
+                &line.ys[tail.start..],
+                tail.noise / 2.0,
+            )
+            .is_some_and(|(_, low, _)| low > 0.0)
     }
 
     fn blank(&self, line: &Line) -> Verdict {
@@ -166,7 +237,15 @@ impl Case<'_> {
         verdict
     }
 
-    fn tell_rate(&self, verdict: &mut Verdict, tail: &Tail) {
+    /// The rate by the median of slopes, which single wild windows do not move.
+    fn tell_rate(&self, verdict: &mut Verdict, line: &Line, mut tail: Tail) -> Tail {
+        let (xs, ys) = (&line.xs[tail.start..], &line.ys[tail.start..]);
+        if let Some((slope, low, high)) = stats::slope_interval(xs, ys, tail.noise / 2.0) {
+            (tail.slope, tail.low, tail.high) = (slope, low, high);
+        }
+        let drift = DRIFT * tail.level_end.abs() / line.span();
+        tail.low -= drift;
+        tail.high += drift;
         verdict.rate.value = tail.slope;
         verdict.rate.low = tail.low;
         verdict.rate.high = tail.high;
@@ -183,24 +262,26 @@ impl Case<'_> {
                 "evaluation and saving are left out, as the marks tell".to_owned(),
             ));
         }
+        tail
     }
 
     /// Real, but too slow to matter within ten times the run.
     fn is_creep(&self, whole: &Line, tail: &Tail) -> bool {
         let horizon = settle::HORIZON * whole.span();
+        let slope = tail.slope.min(tail.newer);
         let meets_limit = self
             .limit
-            .is_some_and(|limit| limit - tail.level < tail.slope * horizon);
-        tail.slope * horizon < tail.level.abs() && !meets_limit
+            .is_some_and(|limit| limit - tail.level_end < slope * horizon);
+        slope * horizon < tail.level_end.abs() && !meets_limit
     }
 
     fn growing(
         &self,
         mut verdict: Verdict,
         whole: &Line,
-        line: &Line,
         tail: &Tail,
         epoch: Option<Epoch>,
+        missing: Missing,
     ) -> Verdict {
         verdict.evidence.push(evidence(
             "floor grows",
@@ -229,7 +310,6 @@ impl Case<'_> {
         {
             return self.within_epoch(verdict, tail, epoch);
         }
-        let missing = growth::missing(line, tail, self.axis);
         if missing.says.is_empty() {
             verdict.verdict = Class::Leak;
             verdict.leaking = Some(true);
@@ -240,7 +320,7 @@ impl Case<'_> {
                     "it keeps its pace for {} of what was watched, in about {:.0} rises; the newer half runs at {} of the older half's pace",
                     percent(tail.length() / whole.span()),
                     tail.rises,
-                    percent(tail.pace)
+                    percent(tail.pace())
                 ),
             ));
             verdict.evidence.push(self.turning(
@@ -306,11 +386,12 @@ impl Case<'_> {
         whole: &Line,
         line: &Line,
         tail: &Tail,
+        plateau: Plateau,
         epoch: Option<Epoch>,
+        flat: bool,
     ) -> Verdict {
-        let settled = settle::settled(line, tail);
-        let rise = settled.map_or(0.0, |s| s.rise);
-        if !settle::flat(line, tail, rise) {
+        let rise = plateau.rise;
+        if !flat {
             verdict.evidence.push(evidence(
                 "flatness is not shown",
                 format!(
@@ -335,6 +416,23 @@ impl Case<'_> {
             verdict.safe_until_then = Some(false);
             return verdict;
         }
+        verdict.creep = tail.low > 0.0 && tail.growth() >= MATERIAL * tail.level;
+        let mostly = tail.growth() > 0.25 * rise;
+        if verdict.creep && mostly && tail.points < growth::FEW_POINTS {
+            verdict.evidence.push(evidence(
+                "few points",
+                format!(
+                    "it grows slowly, {} over {} points: too few to call it creep",
+                    show_bytes(tail.growth()),
+                    tail.points
+                ),
+            ));
+            verdict.decides_at = Some(whole.last_x() + whole.span());
+            verdict
+                .evidence
+                .push(self.turning("the same pace for longer"));
+            return verdict;
+        }
         verdict.evidence.push(evidence(
             "floor is flat",
             format!(
@@ -350,7 +448,7 @@ impl Case<'_> {
             ),
         ));
         let swing = Swing::of(whole);
-        let class = self.class(&mut verdict, whole, tail, settled, swing, epoch);
+        let class = self.class(&mut verdict, whole, line, plateau, swing, epoch);
         verdict.verdict = class;
         verdict.leaking = Some(false);
         verdict.confidence = confidence(class);
@@ -378,38 +476,40 @@ impl Case<'_> {
         &self,
         verdict: &mut Verdict,
         whole: &Line,
-        tail: &Tail,
-        settled: Option<Settled>,
+        line: &Line,
+        plateau: Plateau,
         swing: Option<Swing>,
         epoch: Option<Epoch>,
     ) -> Class {
-        let late = settled.is_some_and(|s| {
-            let body = whole.from(whole.first_x() + whole.span() / 8.0);
-            s.plateau - body.ys.first().copied().unwrap_or(s.plateau)
-                > settle::LEAST_RISE * tail.level
-        });
+        let warm = settle::LEAST_RISE * plateau.level;
+        let body = whole.from(whole.first_x() + whole.span() / 8.0);
+        let late = body
+            .ys
+            .first()
+            .is_some_and(|early| plateau.level - early > warm);
         if swing.is_some_and(|s| s.large()) && !late {
             return Class::Spikes;
         }
-        if let Some(s) = settled.filter(|s| s.rise > settle::LEAST_RISE * tail.level) {
-            verdict.settled_at = Some(s.at);
-            verdict.plateau = Some(s.plateau);
+        if plateau.rise > warm {
+            let (at, slope) = plateau.knee(line);
+            verdict.settled_at = Some(at);
+            verdict.plateau = Some(plateau.level);
             let mut growth = Growth {
-                from: s.from,
-                to: s.at,
-                bytes: s.rise,
+                from: line.xs[plateau.lowest],
+                to: at,
+                bytes: plateau.rise,
                 driver: None,
                 per_unit: None,
             };
             let spacing = whole.span() / (whole.len() - 1) as f64;
-            if let Some(epoch) = epoch.filter(|e| e.ended_with(s.at, spacing)) {
+            if let Some(epoch) = epoch.filter(|e| e.ended_with(at, spacing)) {
                 growth.driver = Some("new-example".to_owned());
-                growth.per_unit = epoch.examples_per_step.map(|n| s.slope / n);
+                growth.per_unit = epoch.examples_per_step.map(|n| slope / n);
                 verdict.evidence.push(evidence(
                     "growth ends at the epoch",
                     format!(
                         "growth stopped at step {:.0}; an epoch is {:.1} steps",
-                        s.at, epoch.steps
+                        at, epoch.steps
                     ),
                 ));
             } else {
@@ -417,8 +517,8 @@ impl Case<'_> {
                     "growth ended",
                     format!(
                         "{} until {}, then level",
-                        show_bytes(s.rise),
-                        place(self.axis, s.at)
+                        show_bytes(plateau.rise),
+                        place(self.axis, at)
                     ),
                 ));
             }

@@ -1,78 +1,102 @@
 //! Rule "growth ended": where the floor settled, on what level, and that it is flat since. Flat is
 //! shown by the upper bound of the slope, not assumed because no rise was found.
 
+use std::ops::Range;
+
 use super::line::Line;
-use super::tail::Tail;
+use super::tail::{self, Tail};
 use crate::stats;
 
-/// Even at its upper bound the tail must need more than this many runs to double.
+/// Even at its upper bound the floor must need more than this many runs to double.
 pub const HORIZON: f64 = 10.0;
-/// Or the upper bound allows at most this share of the earlier rise again.
-const SHARE_OF_RISE: f64 = 0.1;
+/// Valleys of a saw-tooth are level when their slope may be nothing and would lift them by this share
+/// of the teeth at most.
+const SHARE_OF_DEPTH: f64 = 0.2;
 /// The flat part has lasted at least this share of what was watched.
 const LEAST_FLAT: f64 = 0.2;
 /// A floor that rose by less than this share of its level did not warm up.
 pub const LEAST_RISE: f64 = 0.08;
+/// The plateau is reached where the floor comes this close to it, as a share of the rise.
+const REACHED: f64 = 0.05;
 
+/// The end of the line since it reached its last level.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Settled {
-    pub at: f64,
-    /// The floor there.
-    pub plateau: f64,
-    /// Where the growth began and what it was.
-    pub from: f64,
+pub struct Plateau {
+    pub tail: Tail,
+    pub level: f64,
+    /// Rise from the lowest floor before it; 0 when there was none.
     pub rise: f64,
-    /// Its pace just before it ended.
-    pub slope: f64,
+    pub lowest: usize,
 }
 
-pub fn flat(line: &Line, tail: &Tail, rise: f64) -> bool {
-    let again = tail.high.max(0.0) * line.span();
-    let slow =
-        again <= tail.level.abs() / HORIZON || tail.high * tail.length() <= SHARE_OF_RISE * rise;
-    slow && tail.length() >= LEAST_FLAT * line.span()
-}
-
-/// Where the growth before the tail meets the tail's own line.
-pub fn settled(line: &Line, tail: &Tail) -> Option<Settled> {
-    let before = &line.ys[..tail.start];
-    let (lowest, low) = before
-        .iter()
-        .enumerate()
-        .min_by(|a, b| a.1.total_cmp(b.1))
-        .map(|(i, y)| (i, *y))?;
-    let rise = tail.level - low;
-    if rise <= 0.0 {
-        return None;
+impl Plateau {
+    pub fn of(line: &Line, noise: f64) -> Option<Plateau> {
+        let n = line.len();
+        let smooth = line.smooth();
+        let newest = line
+            .xs
+            .partition_point(|x| *x < line.last_x() - 0.25 * line.span());
+        let newest = newest.min(n.saturating_sub(3));
+        let level = stats::median(&mut smooth[newest..].to_vec())?;
+        let lowest = (0..newest.max(1)).min_by(|a, b| smooth[*a].total_cmp(&smooth[*b]))?;
+        let rise = (level - smooth[lowest]).max(0.0);
+        let margin = (REACHED * rise).max(3.0 * noise);
+        let start = (lowest..n)
+            .rev()
+            .find(|i| smooth[*i] < level - margin)
+            .map_or(0, |i| i + 1)
+            .min(n.saturating_sub(4));
+        let tail = tail::describe(line, &smooth, start, noise)?;
+        Some(Plateau {
+            tail,
+            level,
+            rise,
+            lowest,
+        })
     }
-    // The first point that stands on the plateau, within the tail's own ripple.
-    let margin = (3.0 * tail.noise).max(0.03 * rise);
-    let reached = (lowest..line.len()).find(|i| line.ys[*i] >= on(tail, line.xs[*i]) - margin)?;
-    // The pace of the last part of the growth, carried on until it meets the plateau.
-    let part = (reached - lowest).div_ceil(4).max(1);
-    let from = reached.saturating_sub(part + 1).max(lowest);
-    let slope = if reached > from + 1 {
-        stats::fit(&line.xs[from..reached], &line.ys[from..reached]).map(|f| f.slope)
-    } else {
-        None
-    };
-    let previous = reached.saturating_sub(1);
-    let mut at = line.xs[reached];
-    let mut pace = rise / (line.xs[reached] - line.xs[lowest]).max(f64::MIN_POSITIVE);
-    if let Some(slope) = slope.filter(|s| *s > 0.0) {
-        pace = slope;
-        let meet = line.xs[previous] + (on(tail, line.xs[previous]) - line.ys[previous]) / slope;
-        at = meet.clamp(line.xs[previous], line.xs[reached]);
-    }
-    Some(Settled {
-        at,
-        plateau: on(tail, at.max(tail.from)),
-        from: line.xs[lowest],
-        rise,
-        slope: pace,
-    })
-}
 
-fn on(tail: &Tail, x: f64) -> f64 {
-    tail.level + tail.slope * (x - tail.from)
+    /// The longest end of the line that is shown to be flat, of the plateau and the other ends.
+    /// `depth` is that of the saw-teeth, 0 without.
+    pub fn flat(&self, line: &Line, tails: &[Tail], depth: f64) -> Option<Tail> {
+        let horizon = line.span() * HORIZON;
+        tails
+            .iter()
+            .chain([&self.tail])
+            .filter(|tail| {
+                let slow = tail.high * horizon <= tail.level_end.abs();
+                let level = tail.low <= 0.0 && tail.high * tail.length() <= SHARE_OF_DEPTH * depth;
+                (slow || level) && tail.length() >= LEAST_FLAT * line.span()
+            })
+            .max_by(|a, b| a.length().total_cmp(&b.length()))
+            .copied()
+    }
+
+    /// Where the growth before the plateau meets it, and the pace of that growth.
+    pub fn knee(&self, line: &Line) -> (f64, f64) {
+        let (from, reached) = (self.lowest, self.tail.start);
+        let mean = self.rise / (line.xs[reached] - line.xs[from]).max(f64::MIN_POSITIVE);
+        if reached < from + 2 {
+            return (line.xs[reached], mean);
+        }
+        // The pace of the last part of the growth, carried on until it meets the plateau: a log line
+        // every tenth step would place the knee up to ten steps late otherwise.
+        let part = ((reached - from) / 4).max(2);
+        let piece = (reached - part).max(from)..reached;
+        let slope_of = |piece: Range<usize>| {
+            stats::fit(&line.xs[piece.clone()], &line.ys[piece])
+                .map(|f| f.slope)
+                .filter(|slope| *slope > 0.0)
+        };
+        let Some(slope) = slope_of(piece) else {
+            return (line.xs[reached], mean);
+        };
+        let (x, y) = (line.xs[reached - 1], line.ys[reached - 1]);
+        let on = self.tail.level + self.tail.slope.min(slope / 2.0) * (x - self.tail.from);
+        let meet = x + (on - y) / slope;
+        let latest = line.xs[(reached + 1).min(line.len() - 1)];
+        (
+            meet.clamp(x, latest),
+            slope_of(from..reached).unwrap_or(mean),
+        )
+    }
 }

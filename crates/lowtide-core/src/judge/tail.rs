@@ -1,17 +1,17 @@
-//! Rule "straight end": the longest end of the floor line that one straight line describes. What
-//! comes before it is start-up, warm-up or an earlier course; the verdict is about this part.
+//! Rule "straight end": ends of the floor line that one straight line may describe. What comes
+//! before such an end is start-up, warm-up or an earlier course; the verdict is about the end.
 
 use super::line::Line;
 use crate::stats;
 
-/// Share of the variance that a line has to explain to stand for several pieces: growth in four or
-/// more equal stairs has 0.94 (1 - 1/k²).
-const EXPLAINED: f64 = 0.9;
-/// A third of the tail may run at this share of the average pace at least, and at the inverse at
-/// most. A bend that halves the pace is a bend.
-const THIRD_PACE: f64 = 0.5;
 /// Rounding and ripple below this share of the level are no information.
 const RIPPLE: f64 = 0.0005;
+/// Ends that are tried beside the breaks of the line: every sixteenth of it, for growth in stairs,
+/// which has a break at every stair.
+const GRID: usize = 16;
+const GRID_ENDS: usize = 11;
+/// The stretches before the tail that show whether growth is slowing, as shares of the tail.
+const BEFORE: [f64; 2] = [0.25, 1.0];
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tail {
@@ -20,14 +20,25 @@ pub struct Tail {
     pub points: usize,
     pub from: f64,
     pub to: f64,
-    /// Floor at its start, by its own line.
+    /// Floor at its start and at its end, by its own line.
     pub level: f64,
+    pub level_end: f64,
     pub slope: f64,
     pub low: f64,
     pub high: f64,
-    /// Pace of its second half against the first, with the bound it stays below.
-    pub pace: f64,
-    pub pace_high: f64,
+    /// Slope of its newer half.
+    pub newer: f64,
+    /// By how much each fifth stands above the one before, as a share of an even rise.
+    pub fifths: [f64; 4],
+    /// Its pace without its first fifth, and without its last, against its own.
+    pub cuts: [f64; 2],
+    /// How much its pace changes from end to end, as a share of it, and how far that may be off.
+    pub bend: f64,
+    pub bend_reach: f64,
+    /// Pace of the stretches before it against its own.
+    pub before: [Option<f64>; 2],
+    /// The highest floor before it.
+    pub held_before: f64,
     pub noise: f64,
     pub rises: f64,
 }
@@ -40,90 +51,114 @@ impl Tail {
     pub fn growth(&self) -> f64 {
         self.slope * self.length()
     }
+
+    /// Pace of the newer fifths against that of the older ones.
+    pub fn pace(&self) -> f64 {
+        let [a, b, c, d] = self.fifths;
+        if a + b > 0.0 {
+            (c + d) / (a + b)
+        } else {
+            f64::INFINITY
+        }
+    }
 }
 
-pub fn tail(line: &Line) -> Option<Tail> {
+/// The ends worth looking at: first the line's own last pieces, newest first, then the grid, longest
+/// first.
+pub fn tails(line: &Line, noise: f64) -> Vec<Tail> {
     let n = line.len();
-    if n < 3 {
+    let smooth = line.smooth();
+    let mut starts = stats::last_breaks(&line.xs, &smooth, noise * noise);
+    for k in 0..GRID_ENDS {
+        let start = k * n / GRID;
+        if !starts.contains(&start) {
+            starts.push(start);
+        }
+    }
+    starts
+        .into_iter()
+        .filter_map(|start| describe(line, &smooth, start, noise))
+        .collect()
+}
+
+/// Noise of the line, at least its ripple.
+pub fn noise(line: &Line) -> f64 {
+    let level = stats::median(&mut line.ys.clone()).unwrap_or(0.0).abs();
+    stats::noise(&line.ys).max(RIPPLE * level)
+}
+
+pub fn describe(line: &Line, smooth: &[f64], start: usize, noise: f64) -> Option<Tail> {
+    let (xs, ys) = (&line.xs[start..], &line.ys[start..]);
+    if xs.len() < 4 {
         return None;
     }
-    let smooth = line.smooth();
-    let level = stats::median(&mut smooth.clone())?.abs();
-    let noise = stats::noise(&line.ys).max(RIPPLE * level);
-    let breaks = stats::last_breaks(&line.xs, &smooth, noise * noise);
-    // From the longest to the shortest: the pieces' own breaks, and a grid for growth in stairs.
-    let mut starts: Vec<usize> = (0..16)
-        .map(|k| k * n / 16)
-        .chain(breaks.iter().copied())
-        .collect();
-    starts.sort_unstable();
-    starts.dedup();
-    let straight = starts
-        .into_iter()
-        .filter(|start| n - start >= 6)
-        .find(|start| grows_straight(&line.xs[*start..], &smooth[*start..]));
-    let last = breaks[0];
-    let start = straight.map_or(last, |start| start.min(last));
-    describe(line, &smooth, start, noise)
-}
-
-fn grows_straight(xs: &[f64], ys: &[f64]) -> bool {
-    let Some(whole) = stats::fit(xs, ys) else {
-        return false;
-    };
-    if whole.slope <= 0.0 || whole.explained < EXPLAINED {
-        return false;
-    }
-    let third = (xs.len() / 3).max(3);
-    let ends = [
-        (&xs[..third], &ys[..third]),
-        (&xs[xs.len() - third..], &ys[ys.len() - third..]),
-    ];
-    ends.into_iter().all(|(xs, ys)| {
-        stats::fit(xs, ys).is_some_and(|part| {
-            let pace = part.slope / whole.slope;
-            (THIRD_PACE..=1.0 / THIRD_PACE).contains(&pace)
-        })
-    })
-}
-
-fn describe(line: &Line, smooth: &[f64], start: usize, noise: f64) -> Option<Tail> {
-    let (xs, ys) = (&line.xs[start..], &line.ys[start..]);
-    let (slope, low, high) = stats::slope_interval(xs, ys, noise / 2.0)?;
-    let mut offsets: Vec<f64> = xs.iter().zip(ys).map(|(x, y)| y - slope * x).collect();
-    let level = stats::median(&mut offsets)? + slope * xs[0];
-    let (pace, pace_high) = pace(xs, &smooth[start..], noise);
+    let (slope, low, high) = stats::slope_error(xs, ys, noise / 2.0)?;
+    let whole = stats::fit(xs, ys)?;
+    let newer = stats::fit(&xs[xs.len() / 2..], &ys[xs.len() / 2..])?.slope;
+    let (from, to) = (xs[0], xs[xs.len() - 1]);
+    let (bend, bend_reach) = stats::bend(xs, ys, noise / 2.0).unwrap_or((0.0, f64::INFINITY));
     Some(Tail {
         start,
         points: xs.len(),
-        from: xs[0],
-        to: xs[xs.len() - 1],
-        level,
+        from,
+        to,
+        level: whole.at(from),
+        level_end: whole.at(to),
         slope,
         low,
         high,
-        pace,
-        pace_high,
+        newer,
+        fifths: fifths(xs, &smooth[start..], slope),
+        cuts: cuts(xs, ys, slope),
+        bend,
+        bend_reach,
+        before: BEFORE.map(|share| before(line, start, slope, share)),
+        held_before: smooth[..start].iter().copied().fold(0.0, f64::max),
         noise,
         rises: stats::effective_rises(&smooth[start..]),
     })
 }
 
-/// How the second half's pace compares with the first half's, and the bound it stays below (95 %).
-fn pace(xs: &[f64], ys: &[f64], noise: f64) -> (f64, f64) {
-    let half = xs.len() / 2;
-    let parts = (
-        stats::slope_interval(&xs[..half.max(2)], &ys[..half.max(2)], noise / 2.0),
-        stats::slope_interval(&xs[half..], &ys[half..], noise / 2.0),
-    );
-    match parts {
-        (Some((first, first_low, _)), Some((second, _, second_high))) if first > 0.0 => {
-            let ratio = second / first;
-            let errors = ((first - first_low).powi(2) * ratio * ratio
-                + (second_high - second).powi(2))
-            .sqrt();
-            (ratio, ratio + errors / first)
-        }
-        _ => (1.0, f64::INFINITY),
+fn fifths(xs: &[f64], ys: &[f64], slope: f64) -> [f64; 4] {
+    let width = (xs[xs.len() - 1] - xs[0]) / 5.0;
+    let mut middles = [0.0; 5];
+    let mut at = 0;
+    for (k, middle) in middles.iter_mut().enumerate() {
+        let end = if k == 4 {
+            xs.len()
+        } else {
+            let edge = xs[0] + width * (k + 1) as f64;
+            at + xs[at..].partition_point(|x| *x < edge)
+        };
+        // A fifth without points (a gap) takes over the level at its edge.
+        *middle = if end > at {
+            stats::median(&mut ys[at..end].to_vec()).unwrap_or(ys[at])
+        } else {
+            ys[at.min(ys.len() - 1)]
+        };
+        at = end;
     }
+    let even = slope * width;
+    std::array::from_fn(|k| (middles[k + 1] - middles[k]) / even)
+}
+
+fn cuts(xs: &[f64], ys: &[f64], slope: f64) -> [f64; 2] {
+    let fifth = (xs.len() / 5).max(1);
+    let pace = |xs: &[f64], ys: &[f64]| stats::fit(xs, ys).map_or(1.0, |f| f.slope / slope);
+    let end = xs.len() - fifth;
+    [
+        pace(&xs[fifth..], &ys[fifth..]),
+        pace(&xs[..end], &ys[..end]),
+    ]
+}
+
+fn before(line: &Line, start: usize, slope: f64, share: f64) -> Option<f64> {
+    let (from, to) = (line.xs[start], line.last_x());
+    let earliest = from - share * (to - from);
+    let first = line.xs.partition_point(|x| *x < earliest);
+    if start < first + 2 || slope <= 0.0 {
+        return None;
+    }
+    let piece = stats::fit(&line.xs[first..=start], &line.ys[first..=start])?;
+    Some(piece.slope / slope)
 }

@@ -9,8 +9,9 @@ use crate::stats;
 const LIKE_THE_LARGEST: f64 = 0.4;
 /// Falls below this share of the level are ripple.
 const LEAST_FALL: f64 = 0.02;
-/// Falls below this many times the noise of the line are ripple.
+/// Falls below this many times the noise of the line may be ripple, unless there are many.
 const LEAST_NOISE: f64 = 6.0;
+const MANY_VALLEYS: usize = 4;
 /// Fewer valleys than this are no pattern.
 const LEAST_VALLEYS: usize = 3;
 /// The beginning of a run frees what loading needed: falls there are no teeth.
@@ -31,11 +32,13 @@ pub fn teeth(fine: &Line) -> Option<Teeth> {
     }
     let depth = largest_fall(&body.ys);
     let level = stats::median(&mut body.ys.clone())?;
-    if depth < LEAST_FALL * level || depth < LEAST_NOISE * stats::noise(&body.ys) {
+    if depth < LEAST_FALL * level {
         return None;
     }
     let valleys = valleys(&body, LIKE_THE_LARGEST * depth);
-    (valleys.len() >= LEAST_VALLEYS).then_some(Teeth { valleys, depth })
+    let clear = depth >= LEAST_NOISE * stats::noise(&body.ys);
+    let least = if clear { LEAST_VALLEYS } else { MANY_VALLEYS };
+    (valleys.len() >= least).then_some(Teeth { valleys, depth })
 }
 
 pub fn largest_fall(ys: &[f64]) -> f64 {
@@ -71,7 +74,8 @@ fn valleys(line: &Line, least: f64) -> Line {
             }
         }
     }
-    if falling {
+    // A fall that has not turned yet is a valley only when it went as low as the one before.
+    if falling && found.ys.last().is_some_and(|last| line.ys[low] <= *last) {
         found.take(line, low);
     }
     found

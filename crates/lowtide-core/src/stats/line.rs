@@ -2,6 +2,10 @@
 
 use super::median;
 
+/// However alike neighbours are, a line of more points than this is worth as many: below, Student's t
+/// would say nothing at all.
+const LEAST_WORTH: f64 = 6.0;
+
 /// y = level + slope * (x - centre), with what it leaves unexplained.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fit {
@@ -64,29 +68,86 @@ fn median_slope(xs: &[f64], ys: &[f64]) -> Option<f64> {
     median(&mut slopes)
 }
 
-/// Slope with a 95 % interval: `(value, low, high)`.
+/// The median slope with a 95 % interval: `(value, low, high)`; see [`slope_error`].
+pub fn slope_interval(xs: &[f64], ys: &[f64], least_spread: f64) -> Option<(f64, f64, f64)> {
+    let slope = median_slope(xs, ys)?;
+    let reach = reach(xs, ys, slope, least_spread)?;
+    Some((slope, slope - reach, slope + reach))
+}
+
+/// The least-squares slope with a 95 % interval: `(value, low, high)`.
 ///
 /// Neighbouring floor points resemble each other, so they count for less than they are: with a
 /// correlation of r between neighbours, n of them are worth n(1-r)/(1+r). `least_spread` is what the
 /// points may be off even if they lie on a line (rounding, noise that is known).
-pub fn slope_interval(xs: &[f64], ys: &[f64], least_spread: f64) -> Option<(f64, f64, f64)> {
-    let line = fit(xs, ys)?;
-    let slope = median_slope(xs, ys)?;
+pub fn slope_error(xs: &[f64], ys: &[f64], least_spread: f64) -> Option<(f64, f64, f64)> {
+    let slope = fit(xs, ys)?.slope;
+    let reach = reach(xs, ys, slope, least_spread)?;
+    Some((slope, slope - reach, slope + reach))
+}
+
+/// Half the width of the 95 % interval around a slope.
+fn reach(xs: &[f64], ys: &[f64], slope: f64, least_spread: f64) -> Option<f64> {
+    let count = xs.len() as f64;
+    let centre = xs.iter().sum::<f64>() / count;
     let mut offsets: Vec<f64> = xs.iter().zip(ys).map(|(x, y)| y - slope * x).collect();
-    let mut sorted = offsets.clone();
-    let base = median(&mut sorted)?;
+    let base = median(&mut offsets.clone())?;
     for offset in &mut offsets {
         *offset -= base;
     }
-    let count = xs.len() as f64;
     let squares: f64 = offsets.iter().map(|r| r * r).sum();
     let freedom = (count - 2.0).max(1.0);
     let spread = (squares / freedom).sqrt().max(least_spread);
-    let worth = (count / inflation(&offsets, squares)).max(3.0);
-    let mean_square: f64 = xs.iter().map(|x| (x - line.centre).powi(2)).sum::<f64>() / count;
+    let worth = (count / inflation(&offsets, squares)).max(LEAST_WORTH.min(count));
+    let mean_square: f64 = xs.iter().map(|x| (x - centre).powi(2)).sum::<f64>() / count;
     let error = spread / (mean_square * worth).sqrt();
-    let reach = student_t(worth - 2.0) * error;
-    Some((slope, slope - reach, slope + reach))
+    Some(student_t(worth - 2.0) * error)
+}
+
+/// How much the slope changes from end to end, as a share of it, by a parabola; and half the width
+/// of its 95 % interval.
+pub fn bend(xs: &[f64], ys: &[f64], least_spread: f64) -> Option<(f64, f64)> {
+    let line = fit(xs, ys)?;
+    let count = xs.len() as f64;
+    let half = (xs[xs.len() - 1] - xs[0]) / 2.0;
+    if xs.len() < 6 || half <= 0.0 || line.slope == 0.0 {
+        return None;
+    }
+    // The square of x, made orthogonal to the line: what remains is pure curvature.
+    let square: Vec<f64> = xs
+        .iter()
+        .map(|x| ((x - line.centre) / half).powi(2))
+        .collect();
+    let curve = fit(xs, &square)?;
+    let curve: Vec<f64> = xs
+        .iter()
+        .zip(&square)
+        .map(|(x, q)| q - curve.at(*x))
+        .collect();
+    let residuals: Vec<f64> = xs.iter().zip(ys).map(|(x, y)| y - line.at(*x)).collect();
+    let weight: f64 = curve.iter().map(|q| q * q).sum();
+    if weight <= 0.0 {
+        return None;
+    }
+    let amount = curve
+        .iter()
+        .zip(&residuals)
+        .map(|(q, r)| q * r)
+        .sum::<f64>()
+        / weight;
+    let left: Vec<f64> = curve
+        .iter()
+        .zip(&residuals)
+        .map(|(q, r)| r - amount * q)
+        .collect();
+    let squares: f64 = left.iter().map(|r| r * r).sum();
+    let spread = (squares / (count - 3.0)).sqrt().max(least_spread);
+    let inflated = inflation(&left, squares).min((count / LEAST_WORTH).max(1.0));
+    let error = spread * (inflated / weight).sqrt();
+    // y gains amount * (x/half)²: the slope changes by 4 * amount / half from end to end.
+    let scale = 4.0 / (half * line.slope);
+    let worth = (count / inflated).max(LEAST_WORTH.min(count));
+    Some((amount * scale, student_t(worth - 3.0) * error * scale.abs()))
 }
 
 /// By how much neighbours that resemble each other inflate the variance of a slope.

@@ -23,6 +23,12 @@ pub fn last_breaks(xs: &[f64], ys: &[f64], variance: f64) -> Vec<usize> {
     for (j, cost) in best[0].iter_mut().enumerate().skip(SHORTEST) {
         *cost = sums.left(0, j);
     }
+    let mut left = vec![0.0; (n + 1) * (n + 1)];
+    for i in SHORTEST..=n - SHORTEST {
+        for j in i + SHORTEST..=n {
+            left[i * (n + 1) + j] = sums.left(i, j);
+        }
+    }
     for k in 1..most {
         for j in (k + 1) * SHORTEST..=n {
             for i in k * SHORTEST..=j - SHORTEST {
@@ -30,7 +36,7 @@ pub fn last_breaks(xs: &[f64], ys: &[f64], variance: f64) -> Vec<usize> {
                 if before >= best[k][j] {
                     continue;
                 }
-                let cost = before + sums.left(i, j);
+                let cost = before + left[i * (n + 1) + j];
                 if cost < best[k][j] {
                     best[k][j] = cost;
                     from[k][j] = i;
