@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use lowtide::recording::codec::{Encoder, WriterId};
 use lowtide::recording::frame::{Frames, file_head};
+use lowtide::recording::summary::Summary;
 use lowtide::recording::{Recording, RecordingError};
 use lowtide_core::entry::{Entry, EventKind, Exit, Header};
 use lowtide_core::mark::{Geometry, Mark, MarkSource, Phase};
@@ -438,9 +439,11 @@ proptest! {
     #[test]
     fn any_bytes_are_read_without_a_panic(junk in vec(any::<u8>(), 0..2000)) {
         let _ = read(&junk);
+        let _ = Summary::read(&on_disk(&junk).path);
         let mut headed = file_head().to_vec();
         headed.extend_from_slice(&junk);
         read(&headed).unwrap();
+        let _ = Summary::read(&on_disk(&headed).path);
     }
 
     /// Checksums keep damage away from the decoder; here it meets junk all the same.

@@ -8,12 +8,15 @@ use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, symlink};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use jiff::Timestamp;
 
 use super::FILE_NAME;
 use super::reader::RecordingError;
 
+/// `20261115-220900`.
+const TIME_LEN: usize = 15;
 /// Words of a command in a name are cut at this length: names are typed.
 const WORD_LEN: usize = 20;
 
@@ -42,6 +45,15 @@ pub struct StoredRun {
 impl StoredRun {
     pub fn recording(&self) -> PathBuf {
         self.dir.join(FILE_NAME)
+    }
+
+    /// Grows with the time of the run: the time in its name and, of two that began in the same
+    /// second, which was written last. A folder that somebody named otherwise comes first.
+    fn age_key(&self) -> (Option<&str>, Option<SystemTime>) {
+        let time = self.name.get(..TIME_LEN);
+        let time = time.filter(|t| t.bytes().all(|b| b.is_ascii_digit() || b == b'-'));
+        let written = fs::metadata(self.recording()).and_then(|meta| meta.modified());
+        (time, written.ok())
     }
 }
 
@@ -159,8 +171,8 @@ impl Store {
         let mut runs = self.runs()?;
         runs.retain(|run| run.recording().is_file());
         if source == "last" {
-            return runs
-                .last()
+            let last = runs.iter().max_by_key(|run| run.age_key());
+            return last
                 .map(StoredRun::recording)
                 .ok_or_else(|| RecordingError::NoRuns {
                     store: self.runs_dir(),
@@ -320,6 +332,17 @@ mod tests {
             store.resolve("nobody"),
             Err(RecordingError::NoSuchRun { .. })
         ));
+        // Began in the same second as another, and somebody's copy under a name of its own.
+        for name in ["20260201-000000-z-earlier", "baseline"] {
+            let dir = store.runs_dir().join(name);
+            fs::create_dir(&dir).unwrap();
+            let file = fs::File::create(dir.join(FILE_NAME)).unwrap();
+            file.set_modified(SystemTime::UNIX_EPOCH).unwrap();
+        }
+        assert_eq!(
+            fs::canonicalize(resolve("last")).unwrap(),
+            recording(&elsewhere)
+        );
         let twice = store.create(
             "2026-03-01T00:00:00Z".parse().unwrap(),
             &[],
