@@ -1,14 +1,17 @@
 //! lowtide's eyes and hands on Linux. [`sampler`] looks at a process tree once a tick and fills
 //! `lowtide_core::sample::Sample`, with [`tree`], [`proc`] and [`cgroup`] as its parts. [`spawn`],
-//! [`pty`] and [`sigwait`] start a job and carry it.
+//! [`pty`] and [`sigwait`] start a job and carry it,
+//! [`signal`] acts on a process, [`find`] finds training jobs on the machine.
 
 pub mod cgroup;
 pub mod error;
 mod facts;
+pub mod find;
 mod limit;
 pub mod proc;
 pub mod pty;
 pub mod sampler;
+pub mod signal;
 pub mod sigwait;
 pub mod spawn;
 pub mod tree;

@@ -11,10 +11,10 @@ use std::collections::HashMap;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
-use lowtide_core::process::{Member, ProcId, Role};
+use lowtide_core::process::{Member, ProcId};
 use lowtide_core::sample::{Gap, GapWhy, Sample};
+use lowtide_core::tree::assign::assign;
 use lowtide_core::tree::choose::{Candidate, choose};
-use lowtide_core::tree::roles::{self, Kin};
 use lowtide_core::units::{Bytes, Micros, Share};
 use rustix::time::{ClockId, clock_gettime};
 
@@ -24,7 +24,7 @@ use self::sum::Families;
 use crate::Error;
 use crate::cgroup::{Groups, Whose};
 use crate::limit::{self, Watched};
-use crate::proc::{self, Proc, limits::Limits, meminfo, pressure, stat};
+use crate::proc::{self, Proc, limits::Limits, meminfo, pressure};
 use crate::tree::{Joined, Tree};
 
 /// Groups are listed for strangers at this distance.
@@ -311,49 +311,18 @@ impl Sampler {
 
     /// Calls the roles anew and reports every member that is new or different.
     fn call_roles(&mut self, changes: &mut Vec<Change>) {
-        // Parents first: a child's role depends on its parent's.
-        let mut order: Vec<usize> = (0..self.members.len()).collect();
-        order.sort_by_key(|index| self.members[*index].id().start);
-        let mut called: HashMap<ProcId, (Role, String)> = HashMap::new();
-        let mut trains_below: HashMap<ProcId, bool> = HashMap::new();
-        // Twice: whether something below trains is known only once the roles below are.
-        for _ in 0..2 {
-            called.clear();
-            for index in &order {
-                let member = &self.members[*index].member;
-                let parent = member.parent.and_then(|id| find(&self.members, id));
-                let parent = parent.and_then(|parent| {
-                    let (role, _) = called.get(&parent.id())?;
-                    Some((&parent.member.facts, *role))
-                });
-                let kin = Kin {
-                    parent,
-                    trains_below: trains_below.get(&member.id).copied().unwrap_or(false),
-                };
-                called.insert(member.id, roles::call(&member.facts, kin));
-            }
-            for index in &order {
-                let member = &self.members[*index].member;
-                let trains = called
-                    .get(&member.id)
-                    .is_some_and(|(role, _)| roles::clearly_trains(&member.facts, *role));
-                let mut above = member.parent;
-                while let Some(id) = above.filter(|_| trains) {
-                    if trains_below.insert(id, true) == Some(true) {
-                        break;
-                    }
-                    above = find(&self.members, id).and_then(|parent| parent.member.parent);
-                }
-            }
-        }
-        for index in order {
-            let tracked = &mut self.members[index];
-            let Some((role, why)) = called.remove(&tracked.id()) else {
-                continue;
-            };
+        let members: Vec<&Member> = self.members().collect();
+        let called = assign(&members);
+        // Parents before children, as a reader of the recording would like it.
+        let mut order: Vec<usize> = (0..called.len()).collect();
+        order.sort_by_key(|index| (self.members[*index].id().start, *index));
+        for (tracked, (role, why)) in self.members.iter_mut().zip(called) {
             tracked.news |= (tracked.member.role, &tracked.member.why) != (role, &why);
             tracked.member.role = role;
             tracked.member.why = why;
+        }
+        for index in order {
+            let tracked = &mut self.members[index];
             if std::mem::take(&mut tracked.news) {
                 changes.push(Change::Member(tracked.member.clone()));
             }
@@ -465,13 +434,6 @@ impl Sampler {
         }
         held
     }
-}
-
-/// Whether a process exists with this start time.
-pub fn exists(proc: &Proc, id: ProcId) -> bool {
-    let mut buffer = Vec::new();
-    proc.read(id.pid, "stat", &mut buffer).is_ok()
-        && stat::parse(&buffer).is_some_and(|stat| stat.start == id.start && !stat.has_ended())
 }
 
 fn find(members: &[Tracked], id: ProcId) -> Option<&Tracked> {
