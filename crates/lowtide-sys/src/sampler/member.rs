@@ -183,7 +183,12 @@ impl Tracked {
         reading.cpu =
             Micros(stat.cpu_ticks.saturating_mul(1_000_000) / units.ticks_per_second.max(1));
         reading.threads = stat.threads;
-        let family = (stat.start_code, stat.start_stack);
+        // Without permission both are made up: then all such processes form one family, which the
+        // sum treats with care.
+        let family = match stat.start_stack {
+            0 => (0, 0),
+            stack => (stat.start_code, stack),
+        };
         let another = self.comm != stat.comm || self.family != family;
         if another {
             self.comm.clear();

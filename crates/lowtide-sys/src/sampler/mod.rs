@@ -289,12 +289,7 @@ impl Sampler {
 
     fn update_families(&mut self, now: Micros) {
         let mut counts: HashMap<(u64, u64), usize> = HashMap::new();
-        for tracked in &mut self.members {
-            if tracked.family.1 == 0 {
-                // Addresses that we may not see: a fork then belongs to its parent's family by
-                // command line, and all unseen ones form one.
-                tracked.family.0 = 0;
-            }
+        for tracked in &self.members {
             *counts.entry(tracked.family).or_default() += 1;
         }
         self.families.retain(|key, _| counts.contains_key(key));

@@ -1,0 +1,146 @@
+"""What watching costs, next to psutil, memory_profiler (mprof) and psrecord on the same tree.
+
+Run it with a Python that has psutil, memory_profiler and psrecord:
+
+    cargo build --release -p bench-cost
+    python bench/cost/run.py [--rounds 3] [--seconds 20] [--many 1000] [--resident 8]
+
+Tools take turns (interleaved); medians are printed. Nothing here passes or fails: the machine's
+noise is part of the numbers.
+"""
+import argparse, json, os, resource, statistics, subprocess, sys, time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+OURS = HERE.parents[1] / "target/release/bench-cost"
+
+
+class Job:
+    def __init__(self, *arguments):
+        self.process = subprocess.Popen(
+            [sys.executable, *map(str, arguments)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        self.pid = int(self.process.stdout.readline())
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def ours(pid, seconds):
+    out = subprocess.run([OURS, str(pid), str(seconds)], check=True, capture_output=True, text=True).stdout
+    return json.loads(out)
+
+
+def psutil_tick(pid):
+    import psutil
+
+    root = psutil.Process(pid)
+    began = time.process_time()
+    members = [root, *root.children(recursive=True)]
+    for member in members:
+        member.memory_full_info()
+    return (time.process_time() - began) * 1e6
+
+
+def by_process_time(code):
+    """Processor time of a Python program in microseconds, imports not counted."""
+    program = f"import time, sys\nsys.argv = ['x']\n{code}"
+    out = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout
+    return float(out.strip().splitlines()[-1]) * 1e6
+
+
+def mprof_tick(pid, ticks):
+    code = f"""
+import memory_profiler
+began = time.process_time()
+memory_profiler.memory_usage({pid}, interval=1, timeout={ticks}, include_children=True)
+print(time.process_time() - began)
+"""
+    return by_process_time(code) / ticks
+
+
+def psrecord_tick(pid, ticks):
+    code = f"""
+from psrecord.main import monitor
+began = time.process_time()
+monitor({pid}, logfile='/dev/null', interval=1, duration={ticks}, include_children=True)
+print(time.process_time() - began)
+"""
+    return by_process_time(code) / ticks
+
+
+def tree(kind, megabytes, workers, options):
+    members = workers + 1
+    with Job(HERE / "job.py", megabytes, workers, kind) as job:
+        time.sleep(3)
+        results = {"lowtide": [], "psutil": [], "mprof": [], "psrecord": []}
+        first, locked = [], []
+        for _ in range(options.rounds):
+            look = ours(job.pid, options.seconds)
+            results["lowtide"].append(look["steady_us_per_tick"])
+            locked.append(look["steady_locked_us_per_tick"])
+            first.append(look["all_us"] / look["ticks"])
+            results["psutil"].append(statistics.median(psutil_tick(job.pid) for _ in range(5)))
+            results["mprof"].append(mprof_tick(job.pid, 5))
+            results["psrecord"].append(psrecord_tick(job.pid, 5))
+        median = {tool: statistics.median(values) for tool, values in results.items()}
+    print(f"\n1 + {workers} processes, {kind}, parent of {megabytes} MB, one tick a second")
+    for tool, value in median.items():
+        ratio = value / max(median["lowtide"], 1)
+        print(f"  {tool:9} {value / members:9.1f} us per process-sample   {value / 1e4:7.3f} % of a core   {ratio:6.1f} x")
+    print(f"  lowtide with start-up: {statistics.median(first) / 1e4:.3f} % of a core")
+    print(f"  lowtide in the target's lock: {statistics.median(locked) / 1e4:.4f} % of wall")
+    print(f"  lowtide's own peak RSS: {look['rss_kb'] / 1024:.1f} MB; basis {look['basis']}")
+
+
+def many(count, options):
+    with Job(HERE / "job.py", 1, count - 1) as job:
+        time.sleep(3)
+        looks = [ours(job.pid, options.seconds) for _ in range(options.rounds)]
+    steady = statistics.median(look["steady_us_per_tick"] for look in looks)
+    print(f"\n{looks[0]['processes']} processes: {steady / 1e4:.2f} % of a core, own peak RSS {looks[-1]['rss_kb'] / 1024:.1f} MB")
+
+
+def faults(gigabytes, options):
+    """Latency of page faults in a large process, with and without us."""
+    with Job(HERE / "faults.py", gigabytes) as job:
+        def measure():
+            job.process.stdin.write("\n")
+            job.process.stdin.flush()
+            return json.loads(job.process.stdout.readline())
+
+        rows = {"without": [], "with": []}
+        for _ in range(options.rounds):
+            rows["without"].append(measure())
+            watcher = subprocess.Popen([OURS, str(job.pid), "60"], stdout=subprocess.DEVNULL)
+            time.sleep(1)
+            rows["with"].append(measure())
+            watcher.terminate()
+            watcher.wait()
+    print(f"\npage faults of a process with {gigabytes} GB resident (microseconds)")
+    for name, measured in rows.items():
+        cells = ", ".join(f"{key} {statistics.median(m[key] for m in measured):.1f}" for key in ("p50", "p99", "p999", "max"))
+        print(f"  {name:8} {cells}")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--seconds", type=int, default=20)
+    parser.add_argument("--megabytes", type=int, default=300)
+    parser.add_argument("--many", type=int, default=1000)
+    parser.add_argument("--resident", type=int, default=8)
+    options = parser.parse_args()
+    tree("idle", options.megabytes, 20, options)
+    tree("busy", options.megabytes, 20, options)
+    if options.many:
+        many(options.many, options)
+    if options.resident:
+        faults(options.resident, options)
+
+
+main()
