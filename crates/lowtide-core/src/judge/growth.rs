@@ -22,11 +22,11 @@ const LEAST_RISES: f64 = 5.0;
 /// Valleys differ in depth by nature, which concentrates the rises.
 const LEAST_VALLEY_RISES: f64 = 3.5;
 /// The growth has to last for this share of what was watched ...
-const LEAST_SHARE: f64 = 0.33;
+const LEAST_SHARE: f64 = 0.32;
 /// ... and longer, the larger it is against what the process held before: a store that fills
 /// multiplies a process, a leak adds to it. Growth that doubles the process must have lasted nearly
 /// the whole run.
-const SHARE_PER_SIZE: f64 = 0.55;
+const SHARE_PER_SIZE: f64 = 0.5;
 /// The same for a pace that is not known well: half the width of its interval against it. Steps are
 /// counted work; on other axes only time can make up for doubt.
 const SHARE_PER_DOUBT: f64 = 0.5;
@@ -34,9 +34,8 @@ const MOST_SHARE: f64 = 0.78;
 /// On a time axis nothing counts work, so time has to: shorter growth is start-up. The straight
 /// fills at the start of the shared traces end within 90 s.
 const LEAST_SECONDS: f64 = 75.0;
-/// Growth of this share of the process needs that time; twice the growth needs twice the time.
-const SIZE_PER_SECONDS: f64 = 0.4;
-/// But never more than this: a fast leak has to be told before it is over.
+/// What would double the process within this time is filling it: such growth has to last that long.
+/// No more, because a fast leak has to be told before it is over.
 const MOST_SECONDS: f64 = 480.0;
 /// A bare runtime holds less than a training process does before its data: growth is compared with
 /// at least this (an interpreter with its libraries).
@@ -50,7 +49,7 @@ const SLOWS: f64 = -0.35;
 /// The pace at the end is a third of that at the start, sure or not.
 const HALTS: f64 = -1.0;
 /// Where steps do not count the work, a fall of the pace by this much has to be ruled out.
-const MAY_HALT: f64 = -0.75;
+const MAY_HALT: f64 = -0.6;
 /// With this much bend and a stretch before it that was that many times faster, the pace is still
 /// coming down. What was faster still is a start-up or a jump.
 const STILL_SLOWS: f64 = -0.15;
@@ -202,7 +201,7 @@ pub fn missing(whole: &Line, line: &Line, tail: &Tail, axis: Axis, toothed: bool
             "it came faster at the end: one jump would do that".to_owned(),
             Some(last + tail.length() / 2.0),
         );
-    } else if slows(tail) {
+    } else if slows(tail, axis) {
         missing.add(
             "growth slows down",
             format!("its pace fell by {} from end to end", percent(-tail.bend)),
@@ -229,16 +228,15 @@ pub fn missing(whole: &Line, line: &Line, tail: &Tail, axis: Axis, toothed: bool
 }
 
 /// Whether the pace comes down: surely and by much, or a little on top of a faster stretch before.
-fn slows(tail: &Tail) -> bool {
+fn slows(tail: &Tail, axis: Axis) -> bool {
     let surely = tail.bend + tail.bend_reach < 0.0;
+    let slowed = tail
+        .before
+        .map(|pace| pace.is_some_and(|pace| SLOWED.contains(&pace)));
     tail.bend < HALTS
-        || tail.bend < SLOWS && surely
-        || tail.bend < STILL_SLOWS
-            && tail
-                .before
-                .iter()
-                .flatten()
-                .any(|before| SLOWED.contains(before))
+        || surely && (tail.bend < SLOWS || tail.points < FEW_POINTS)
+        || slowed.contains(&true) && tail.bend < STILL_SLOWS
+        || slowed == [true, true] && axis == Axis::Step
 }
 
 /// The quiet stretch at the end, when it is longer than the ones before it.

@@ -135,15 +135,10 @@ impl Case<'_> {
             }
             _ => {
                 let tail = self.tell_rate(&mut verdict, &line, flat.unwrap_or(*newest));
-                self.settled(
-                    verdict,
-                    &whole,
-                    &line,
-                    &tail,
-                    plateau,
-                    epoch,
-                    flat.is_some(),
-                )
+                match flat {
+                    Some(_) => self.settled(verdict, (&whole, &line), &tail, plateau, epoch),
+                    None => self.unsettled(verdict, &whole, &tail),
+                }
             }
         }
     }
@@ -380,32 +375,31 @@ impl Case<'_> {
         verdict
     }
 
+    fn unsettled(&self, mut verdict: Verdict, whole: &Line, tail: &Tail) -> Verdict {
+        verdict.evidence.push(evidence(
+            "flatness is not shown",
+            format!(
+                "the slope since {} may still be up to {}",
+                place(self.axis, tail.from),
+                pace(self.axis, tail.high)
+            ),
+        ));
+        verdict.decides_at = Some(whole.last_x() + tail.length().max(0.25 * whole.span()));
+        verdict
+            .evidence
+            .push(self.turning("a longer look at the same level would show that it is flat"));
+        verdict
+    }
+
     fn settled(
         &self,
         mut verdict: Verdict,
-        whole: &Line,
-        line: &Line,
+        (whole, line): (&Line, &Line),
         tail: &Tail,
         plateau: Plateau,
         epoch: Option<Epoch>,
-        flat: bool,
     ) -> Verdict {
         let rise = plateau.rise;
-        if !flat {
-            verdict.evidence.push(evidence(
-                "flatness is not shown",
-                format!(
-                    "the slope since {} may still be up to {}",
-                    place(self.axis, tail.from),
-                    pace(self.axis, tail.high)
-                ),
-            ));
-            verdict.decides_at = Some(whole.last_x() + tail.length().max(0.25 * whole.span()));
-            verdict
-                .evidence
-                .push(self.turning("a longer look at the same level would show that it is flat"));
-            return verdict;
-        }
         if rise > settle::LEAST_RISE * tail.level && limit::is_full(verdict.floor.last, self.limit)
         {
             verdict.evidence.push(evidence(
