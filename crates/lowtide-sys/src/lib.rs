@@ -1,5 +1,5 @@
 //! lowtide's eyes and hands on Linux. [`sampler`] looks at a process tree once a tick and fills
-//! `lowtide_core::sample::Sample`, with [`tree`], [`proc`] and [`cgroup`] as its parts. [`spawn`],
+//! `lowtide_core::sample::Sample`, with [`tree`], [`proc`], [`cgroup`] and [`gpu`] as its parts. [`spawn`],
 //! [`pty`] and [`sigwait`] start a job and carry it,
 //! [`signal`] acts on a process, [`find`] finds training jobs on the machine.
 
@@ -7,6 +7,7 @@ pub mod cgroup;
 pub mod error;
 mod facts;
 pub mod find;
+pub mod gpu;
 mod limit;
 pub mod proc;
 pub mod pty;

@@ -9,7 +9,7 @@ mod sum;
 
 use std::collections::HashMap;
 use std::os::fd::OwnedFd;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use lowtide_core::process::{Member, ProcId};
 use lowtide_core::sample::{Gap, GapWhy, Sample};
@@ -23,6 +23,7 @@ use self::member::{Outcome, Tracked, Units};
 use self::sum::Families;
 use crate::Error;
 use crate::cgroup::{Groups, Whose};
+use crate::gpu::{amd, nvml};
 use crate::limit::{self, Watched};
 use crate::proc::{self, Proc, limits::Limits, meminfo, pressure};
 use crate::tree::{Joined, Tree};
@@ -31,6 +32,9 @@ use crate::tree::{Joined, Tree};
 const ONLY_OURS_EVERY: Micros = Micros(30_000_000);
 /// A process can be moved to another group, and its resource limits can change; both are rare.
 const PLACE_EVERY: Micros = Micros(60_000_000);
+/// Processes that the driver knows by pids of another namespace are mentioned at this distance.
+const FOREIGN_AGAIN: Micros = Micros(60_000_000);
+const DRM: &str = "/sys/class/drm";
 /// Open files that are left to the rest of the program.
 const FILES_LEFT: usize = 128;
 
@@ -48,6 +52,8 @@ pub struct Options {
     pub limit: Option<Bytes>,
     pub proc: PathBuf,
     pub dev_shm: PathBuf,
+    /// Look at GPUs.
+    pub gpus: bool,
 }
 
 impl Options {
@@ -60,6 +66,7 @@ impl Options {
             limit: None,
             proc: PathBuf::from("/proc"),
             dev_shm: PathBuf::from("/dev/shm"),
+            gpus: true,
         }
     }
 }
@@ -102,6 +109,10 @@ pub struct Sampler {
     most_files: usize,
     meminfo: Option<OwnedFd>,
     pressure: Option<OwnedFd>,
+    nvml: Option<nvml::Watch>,
+    has_amd: bool,
+    /// When pids of another namespace were last mentioned.
+    foreign_told: Micros,
     joined: Vec<Joined>,
     buffer: Vec<u8>,
     spent: Spent,
@@ -138,6 +149,9 @@ impl Sampler {
             most_files: files.saturating_sub(FILES_LEFT),
             meminfo: proc.open_global("meminfo").ok(),
             pressure: proc.open_global("pressure/memory").ok(),
+            nvml: options.gpus.then(|| nvml::Watch::start(None)),
+            has_amd: options.gpus && !amd::devices(Path::new(DRM)).is_empty(),
+            foreign_told: Micros(0),
             joined: Vec::new(),
             buffer: Vec::new(),
             spent: Spent::default(),
@@ -170,6 +184,7 @@ impl Sampler {
             &mut sample.gaps,
         );
         self.read_node(sample);
+        self.read_gpus(now, sample);
         self.choose(now, &mut changes);
         self.read_cgroups(now, sample);
 
@@ -378,6 +393,43 @@ impl Sampler {
                 Bytes(fs.f_blocks.saturating_mul(fs.f_frsize)),
             )
         });
+    }
+
+    fn read_gpus(&mut self, now: Micros, sample: &mut Sample) {
+        sample.gpus.clear();
+        if self.has_amd {
+            sample.gpus.extend(amd::devices(Path::new(DRM)));
+            // Reading all of a process's files is dear: only where the driver's library is mapped.
+            let users = self
+                .members
+                .iter_mut()
+                .filter(|tracked| tracked.member.facts.libcuda);
+            for tracked in users {
+                tracked.reading.gpu = amd::of_process(&self.proc, tracked.id().pid);
+            }
+        }
+        let Some(nvml) = &mut self.nvml else {
+            return;
+        };
+        if let Some(look) = nvml.look(now, &mut sample.gaps) {
+            sample.gpus.extend_from_slice(&look.devices);
+            for tracked in &mut self.members {
+                let nvidia = look.by_pid.get(&tracked.id().pid).copied();
+                tracked.reading.gpu = nvidia.or(tracked.reading.gpu.filter(|_| self.has_amd));
+            }
+            // Memory in use by nobody whose pid means anything here: another pid namespace.
+            let foreign = |pid: &u32| self.proc.open(*pid, "stat").is_err();
+            if look.by_pid.keys().any(foreign) && now.since(self.foreign_told) >= FOREIGN_AGAIN {
+                self.foreign_told = now;
+                sample.gaps.push(Gap {
+                    who: None,
+                    what: "nvml processes".to_owned(),
+                    why: GapWhy::Unsupported,
+                });
+            }
+        } else if nvml.is_over() {
+            self.nvml = None;
+        }
     }
 
     fn read_cgroups(&mut self, now: Micros, sample: &mut Sample) {

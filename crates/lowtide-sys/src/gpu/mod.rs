@@ -1,0 +1,19 @@
+//! GPU memory, per device and per process. NVIDIA's library may be missing (normal) and its calls may
+//! block, so it is asked on a thread of its own; the sampler takes the last answer. AMD is plain files.
+
+pub mod amd;
+pub mod nvml;
+
+use std::collections::HashMap;
+
+use lowtide_core::sample::Gpu;
+use lowtide_core::units::Bytes;
+
+/// What one look at all devices found.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Look {
+    pub devices: Vec<Gpu>,
+    /// Memory of each process over all devices. Pids are those of the driver's namespace: in a
+    /// container they may belong to nobody we know.
+    pub by_pid: HashMap<u32, Bytes>,
+}
