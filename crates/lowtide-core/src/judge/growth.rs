@@ -4,6 +4,7 @@
 use super::line::Line;
 use super::tail::Tail;
 use super::words::{evidence, percent, place, stretch};
+use crate::stats;
 use crate::units::show_bytes;
 use crate::verdict::{Axis, Evidence};
 
@@ -29,7 +30,7 @@ const LEAST_SHARE: f64 = 0.32;
 const SHARE_PER_SIZE: f64 = 0.5;
 /// The same for a pace that is not known well: half the width of its interval against it. Steps are
 /// counted work; on other axes only time can make up for doubt.
-const SHARE_PER_DOUBT: f64 = 0.5;
+const SHARE_PER_DOUBT: f64 = 0.7;
 const MOST_SHARE: f64 = 0.78;
 /// On a time axis nothing counts work, so time has to: shorter growth is start-up. The straight
 /// fills at the start of the shared traces end within 90 s.
@@ -53,7 +54,7 @@ const MAY_HALT: f64 = -0.6;
 /// With this much bend and a stretch before it that was that many times faster, the pace is still
 /// coming down. What was faster still is a start-up or a jump.
 const STILL_SLOWS: f64 = -0.15;
-const SLOWED: std::ops::Range<f64> = 1.3..3.5;
+const SLOWED: std::ops::Range<f64> = 1.1..3.5;
 /// A pace that rises by more than its own size from end to end.
 const RUNS_AWAY: f64 = 1.0;
 /// This share of the growth has to be above everything that was held before it.
@@ -76,6 +77,22 @@ impl Missing {
         self.says.push(evidence(rule, says));
         if let Some(at) = at {
             self.decides_at = Some(self.decides_at.map_or(at, |known| known.max(at)));
+        }
+    }
+}
+
+impl Missing {
+    /// Least squares may be led by a few windows; the median of all slopes has to agree.
+    pub fn unless_median_grows(&mut self, line: &Line, tail: &Tail) {
+        let (xs, ys) = (&line.xs[tail.start..], &line.ys[tail.start..]);
+        let grows =
+            stats::slope_interval(xs, ys, tail.noise / 2.0).is_some_and(|(_, low, _)| low > 0.0);
+        if !grows {
+            self.add(
+                "growth is not steady",
+                "a few windows carry it; most pairs of points show none".to_owned(),
+                Some(tail.to + tail.length() / 2.0),
+            );
         }
     }
 }

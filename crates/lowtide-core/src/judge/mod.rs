@@ -154,10 +154,13 @@ impl Case<'_> {
     ) -> Option<(Tail, Missing)> {
         let mut best: Option<(Tail, Missing)> = None;
         for tail in tails {
-            if tail.growth() < least || !self.grows(whole, line, tail) {
+            if tail.growth() < least || !self.grows(whole, tail) {
                 continue;
             }
-            let missing = growth::missing(whole, line, tail, self.axis, toothed);
+            let mut missing = growth::missing(whole, line, tail, self.axis, toothed);
+            if missing.says.is_empty() {
+                missing.unless_median_grows(line, tail);
+            }
             let count = missing.says.len();
             if best.as_ref().is_none_or(|(_, m)| count < m.says.len()) {
                 best = Some((*tail, missing));
@@ -170,17 +173,9 @@ impl Case<'_> {
     }
 
     /// The end of the line rises, materially, and fast enough to matter within ten times the run.
-    fn grows(&self, whole: &Line, line: &Line, tail: &Tail) -> bool {
+    fn grows(&self, whole: &Line, tail: &Tail) -> bool {
         let material = (MATERIAL * tail.level.abs()).max(MATERIAL_NOISE * tail.noise);
-        tail.low > 0.0
-            && tail.growth() >= material
-            && !self.is_creep(whole, tail)
-            && stats::slope_interval(
-                &line.xs[tail.start..],
-                &line.ys[tail.start..],
-                tail.noise / 2.0,
-            )
-            .is_some_and(|(_, low, _)| low > 0.0)
+        tail.low > 0.0 && tail.growth() >= material && !self.is_creep(whole, tail)
     }
 
     fn blank(&self, line: &Line) -> Verdict {

@@ -6,10 +6,10 @@ use crate::stats;
 
 /// Rounding and ripple below this share of the level are no information.
 const RIPPLE: f64 = 0.0005;
-/// Ends that are tried beside the breaks of the line: every sixteenth of it, for growth in stairs,
+/// Ends that are tried beside the breaks of the line: every twentieth of it, for growth in stairs,
 /// which has a break at every stair.
-const GRID: usize = 16;
-const GRID_ENDS: usize = 11;
+const GRID: usize = 20;
+const GRID_ENDS: usize = 14;
 /// The stretches before the tail that show whether growth is slowing, as shares of the tail.
 const BEFORE: [f64; 2] = [0.25, 1.0];
 
@@ -94,10 +94,8 @@ pub fn describe(line: &Line, smooth: &[f64], start: usize, noise: f64) -> Option
     }
     let (slope, low, high) = stats::slope_error(xs, ys, noise / 2.0)?;
     let whole = stats::fit(xs, ys)?;
-    let newer = stats::fit(&xs[xs.len() / 2..], &ys[xs.len() / 2..])?.slope;
     let (from, to) = (xs[0], xs[xs.len() - 1]);
-    let (bend, bend_reach) = stats::bend(xs, ys, noise / 2.0).unwrap_or((0.0, f64::INFINITY));
-    Some(Tail {
+    let mut tail = Tail {
         start,
         points: xs.len(),
         from,
@@ -107,16 +105,29 @@ pub fn describe(line: &Line, smooth: &[f64], start: usize, noise: f64) -> Option
         slope,
         low,
         high,
-        newer,
-        fifths: fifths(xs, &smooth[start..], slope),
-        cuts: cuts(xs, ys, slope),
-        bend,
-        bend_reach,
-        before: BEFORE.map(|share| before(line, start, slope, share)),
-        held_before: smooth[..start].iter().copied().fold(0.0, f64::max),
+        newer: slope,
+        fifths: [0.0; 4],
+        cuts: [0.0; 2],
+        bend: 0.0,
+        bend_reach: f64::INFINITY,
+        before: [None; 2],
+        held_before: 0.0,
         noise,
-        rises: stats::effective_rises(&smooth[start..]),
-    })
+        rises: 0.0,
+    };
+    // The rest is only asked of growth.
+    if low > 0.0 {
+        let half = xs.len() / 2;
+        tail.newer = stats::fit(&xs[half..], &ys[half..])?.slope;
+        tail.fifths = fifths(xs, &smooth[start..], slope);
+        tail.cuts = cuts(xs, ys, slope);
+        (tail.bend, tail.bend_reach) =
+            stats::bend(xs, ys, noise / 2.0).unwrap_or((0.0, f64::INFINITY));
+        tail.before = BEFORE.map(|share| before(line, start, slope, share));
+        tail.held_before = smooth[..start].iter().copied().fold(0.0, f64::max);
+        tail.rises = stats::effective_rises(&smooth[start..]);
+    }
+    Some(tail)
 }
 
 fn fifths(xs: &[f64], ys: &[f64], slope: f64) -> [f64; 4] {
