@@ -63,33 +63,40 @@ pub fn find_training(proc: &Proc, text: Option<&str>) -> Result<Vec<Job>, Error>
             None => seen.mapped.framework() || roles::rank(facts).is_some(),
         }
     };
+    let is_below = |mut at: usize, top: usize| loop {
+        if at == top {
+            return true;
+        }
+        match parent_of(at) {
+            Some(parent) => at = parent,
+            None => return false,
+        }
+    };
+    let matching: Vec<usize> = (0..seen.len()).filter(|at| trains(*at)).collect();
+    // What started several trainers that are not ranks of one job runs jobs; it is no part of one.
+    let has_others = |parent: usize, root: usize| {
+        matching.iter().any(|at| {
+            !matches!(called[*at].0, Role::Rank { .. })
+                && is_below(*at, parent)
+                && !is_below(*at, root)
+        })
+    };
     let root_of = |at: usize| {
         let mut root = at;
-        while let Some(parent) =
-            parent_of(root).filter(|at| started_it(&seen[*at].member, called[*at].0))
+        while let Some(parent) = parent_of(root)
+            .filter(|at| started_it(&seen[*at].member, called[*at].0))
+            .filter(|parent| !has_others(*parent, root))
         {
             root = parent;
         }
         root
     };
-    let mut roots: Vec<usize> = (0..seen.len())
-        .filter(|at| trains(*at))
-        .map(root_of)
-        .collect();
+    let mut roots: Vec<usize> = matching.iter().map(|at| root_of(*at)).collect();
     roots.sort_unstable();
     roots.dedup();
 
     let jobs = roots.into_iter().filter_map(|root| {
-        let below = |mut at: usize| loop {
-            if at == root {
-                return true;
-            }
-            match parent_of(at) {
-                Some(parent) => at = parent,
-                None => return false,
-            }
-        };
-        let tree: Vec<usize> = (0..seen.len()).filter(|at| below(*at)).collect();
+        let tree: Vec<usize> = (0..seen.len()).filter(|at| is_below(*at, root)).collect();
         let candidates: Vec<Candidate<'_>> = tree
             .iter()
             .map(|at| Candidate {

@@ -8,7 +8,7 @@ use common::{Eye, Job};
 use lowtide_core::process::Role;
 use lowtide_core::sample::Basis;
 use lowtide_core::units::Share;
-use lowtide_sys::sampler::{Change, Options};
+use lowtide_sys::sampler::Options;
 
 const MB: u64 = 1_000_000;
 
@@ -135,85 +135,4 @@ print('touched', flush=True); input()
     if after.shmem == before.shmem {
         assert!(eye.sample.tree.held.0 < held + 5 * MB);
     }
-}
-
-/// A stand-in for `uv run`: a program of that name that starts Python and waits for it.
-#[test]
-fn twenty_workers_below_a_wrapper_do_not_hide_the_trainer() {
-    let directory = tempfile::tempdir().unwrap();
-    let wrapper = directory.path().join("uv");
-    std::fs::write(&wrapper, "#!/bin/sh\nshift\n\"$@\"\nexit $?\n").unwrap();
-    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    std::fs::set_permissions(&wrapper, mode).unwrap();
-    let code = "
-import ctypes, os, time
-data = b'x' * (60 << 20)
-for _ in range(20):
-    if os.fork() == 0:
-        ctypes.CDLL(None).prctl(1, 9)  # end with the parent
-        time.sleep(1000)
-print('ready', flush=True); input()
-";
-    let mut job = Job::start(Command::new(&wrapper).args(["run", "python3", "-c", code]));
-    job.until("ready");
-    let mut eye = Eye::on(Options::new(vec![job.pid()]));
-    eye.until("all of them", |sampler, _| sampler.members().count() == 22);
-    let count = |name: &str| {
-        let mut members = eye.sampler.members();
-        std::iter::from_fn(|| members.next())
-            .filter(|m| m.role.name() == name)
-            .count()
-    };
-    assert_eq!(
-        (count("launcher"), count("trainer"), count("loader-worker")),
-        (1, 1, 20)
-    );
-    let watched = eye.sampler.watched().unwrap();
-    assert_eq!(watched.role, Role::Trainer);
-    assert_eq!(watched.parent.map(|parent| parent.pid), Some(job.pid()));
-    // Forks that have touched nothing of the heap add little; by resident size they would be 20 heaps.
-    let trainer = eye
-        .sample
-        .readings
-        .iter()
-        .find(|r| r.id == watched.id)
-        .unwrap();
-    assert!(
-        eye.sample.tree.held.0 < trainer.held().0 * 2,
-        "{:?}",
-        eye.sample.tree
-    );
-}
-
-#[test]
-fn a_trainer_that_a_server_starts_late_takes_over() {
-    let server = "
-import subprocess, sys
-print('waiting', flush=True); input()
-child = subprocess.Popen([sys.executable, '-c', '''
-data = bytearray(200 << 20)
-for i in range(0, len(data), 4096): data[i] = 1
-print('training', flush=True)
-input()'''])
-child.wait()
-";
-    let mut job = Job::python(server);
-    job.until("waiting");
-    let mut eye = Eye::on(Options::new(vec![job.pid()]));
-    eye.tick();
-    assert_eq!(eye.sampler.watched().unwrap().id.pid, job.pid());
-    job.tell();
-    job.until("training");
-    eye.until("the trainer takes over", |sampler, _| {
-        sampler
-            .watched()
-            .is_some_and(|watched| watched.id.pid != job.pid())
-    });
-    let switched = eye
-        .changes
-        .iter()
-        .filter(|c| matches!(c, Change::Watch { .. }))
-        .count();
-    assert_eq!(switched, 2);
-    job.tell();
 }

@@ -3,8 +3,8 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    demo::DemoArgs, doctor::DoctorArgs, export::ExportArgs, judge::JudgeArgs, run::RunArgs,
-    runs::RunsArgs,
+    attach::AttachArgs, demo::DemoArgs, doctor::DoctorArgs, export::ExportArgs, judge::JudgeArgs,
+    ps::PsArgs, run::RunArgs, runs::RunsArgs,
 };
 
 /// Tells whether the memory of a training job leaks, warms up or just spikes
@@ -21,6 +21,8 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Verb {
     Run(RunArgs),
+    Attach(AttachArgs),
+    Ps(PsArgs),
     Judge(JudgeArgs),
     Runs(RunsArgs),
     Export(ExportArgs),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Result;
-use lowtide_core::units::{Bytes, Share};
+use lowtide_core::units::{Bytes, Share, parse_duration};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 
@@ -49,25 +49,6 @@ impl WatchArgs {
     }
 }
 
-/// `250ms`, `30s`, `10m`, `2h`, `1d`; a bare number is seconds.
-pub fn parse_duration(text: &str) -> Result<Duration, String> {
-    let error = || format!("`{text}` is not a duration; write it like 500ms, 30s, 10m or 2h");
-    let split = text
-        .find(|c: char| !c.is_ascii_digit() && c != '.')
-        .unwrap_or(text.len());
-    let (number, unit) = text.split_at(split);
-    let number: f64 = number.parse().map_err(|_| error())?;
-    let seconds = match unit.trim() {
-        "ms" => 0.001,
-        "" | "s" => 1.0,
-        "m" | "min" => 60.0,
-        "h" => 3600.0,
-        "d" => 86_400.0,
-        _ => return Err(error()),
-    };
-    Duration::try_from_secs_f64(number * seconds).map_err(|_| error())
-}
-
 /// Waits until one of them can be read, or the time is over. A signal that interrupts is no error.
 pub fn poll(sources: &[&dyn AsFd], timeout: Duration) -> Result<()> {
     let mut fds: Vec<PollFd<'_>> = sources
@@ -78,20 +59,5 @@ pub fn poll(sources: &[&dyn AsFd], timeout: Duration) -> Result<()> {
     match rustix::event::poll(&mut fds, Some(&timeout)) {
         Ok(_) | Err(Errno::INTR) => Ok(()),
         Err(error) => Err(error.into()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn durations_are_read_as_people_write_them() {
-        assert_eq!(parse_duration("250ms"), Ok(Duration::from_millis(250)));
-        assert_eq!(parse_duration("1.5h"), Ok(Duration::from_secs(5400)));
-        assert_eq!(parse_duration("30"), Ok(Duration::from_secs(30)));
-        for text in ["", "s", "-3s", "3 fortnights"] {
-            assert!(parse_duration(text).is_err(), "{text}");
-        }
     }
 }

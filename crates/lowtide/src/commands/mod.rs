@@ -1,10 +1,12 @@
 //! One file a verb; the wiring of everything else.
 
+pub mod attach;
 pub mod common;
 pub mod demo;
 pub mod doctor;
 pub mod export;
 pub mod judge;
+pub mod ps;
 pub mod run;
 pub mod runs;
 
@@ -24,6 +26,8 @@ pub fn main() -> ExitCode {
     };
     let done = match &cli.verb {
         Verb::Run(args) => run::run(args),
+        Verb::Attach(args) => attach::run(args),
+        Verb::Ps(args) => ps::run(args),
         Verb::Judge(args) => judge::run(args),
         Verb::Runs(args) => runs::run(args),
         Verb::Export(args) => export::run(args),

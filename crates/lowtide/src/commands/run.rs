@@ -107,13 +107,17 @@ fn start(
             return Err(Failure::new(code, error.to_string()).hint(hint).into());
         }
     };
-    let sampler = Sampler::new(Options {
-        subreaper: Some(handle.keeper_pid()),
-        helpers: handle.own_pids().chain([std::process::id()]).collect(),
-        budget: options.budget,
-        limit: options.limit,
-        ..Options::new(vec![handle.pid()])
-    })?;
+    let look_at = |roots: Vec<u32>| {
+        Sampler::new(Options {
+            subreaper: Some(handle.keeper_pid()),
+            helpers: handle.own_pids().chain([std::process::id()]).collect(),
+            budget: options.budget,
+            limit: options.limit,
+            ..Options::new(roots)
+        })
+    };
+    // A job may be over before the first look; its children may not.
+    let sampler = look_at(vec![handle.pid()]).or_else(|_| look_at(Vec::new()))?;
     let watch = Watch::start(plan, inbox, sampler)?;
     Ok((handle, watch))
 }

@@ -1,5 +1,6 @@
 //! Views: they see core types and decide nothing.
 
+pub mod jobs;
 pub mod summary;
 
 use lowtide_core::series::Series;

@@ -17,6 +17,9 @@ pub enum HookEvent {
     End,
 }
 
+/// For the hint when another word is given.
+pub const EVENTS: &str = "events are limit-near, leak, verdict and end";
+
 impl FromStr for HookEvent {
     type Err = String;
 
@@ -26,9 +29,7 @@ impl FromStr for HookEvent {
             "leak" => Ok(HookEvent::Leak),
             "verdict" => Ok(HookEvent::Verdict),
             "end" => Ok(HookEvent::End),
-            other => Err(format!(
-                "`{other}` is no event; events are limit-near, leak, verdict and end"
-            )),
+            other => Err(format!("--on: `{other}` is no event")),
         }
     }
 }

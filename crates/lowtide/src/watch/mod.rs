@@ -31,7 +31,7 @@ use crate::recording::{NewRun, Recorder, Store};
 pub use clock::{Clock, Ticker};
 pub use follow::Follow;
 pub use state_file::StateFile;
-pub use tell::Teller;
+pub use tell::{Teller, short};
 
 use hooks::{HookEvent, Hooks};
 
@@ -85,7 +85,8 @@ pub struct Plan {
 impl Plan {
     /// Without `-o`, a home that cannot be written is no reason to refuse the job.
     pub fn new(options: &WatchOptions, how: &str, command: &[String]) -> Result<Plan> {
-        let hooks = Hooks::new(&options.hooks).map_err(Failure::usage)?;
+        let hooks = Hooks::new(&options.hooks)
+            .map_err(|error| Failure::usage(error).hint(hooks::EVENTS))?;
         let teller = Teller::new(options.quiet);
         let clock = Clock::start();
         let mut header = clock::header(how, command, &clock, options.interval, options.budget);

@@ -1,0 +1,161 @@
+//! `lowtide attach`: the same as `run`, for a job that already runs. The job never notices.
+
+use std::io::Write;
+use std::time::Duration;
+
+use anyhow::Result;
+use lowtide_core::units::{Micros, parse_duration};
+use lowtide_sys::find::find_training;
+use lowtide_sys::proc::Proc;
+use lowtide_sys::sampler::{Options, Sampler};
+use lowtide_sys::sigwait::{SignalSet, Signals};
+
+use crate::commands::common::{WatchArgs, poll};
+use crate::failure::Failure;
+use crate::marks::Inbox;
+use crate::show;
+use crate::watch::{Plan, Ticker, Watch};
+
+/// Watch a job that already runs
+///
+/// Examples:
+///   lowtide attach 4242
+///   lowtide attach --find train.py
+///   lowtide attach --find --wait --duration 10m
+#[derive(clap::Args, Debug)]
+#[command(verbatim_doc_comment)]
+pub struct AttachArgs {
+    /// The process to watch, with all its descendants
+    #[arg(required_unless_present = "find", conflicts_with = "find")]
+    pid: Option<u32>,
+    /// Find a training job on this machine, with TEXT in its command line if given
+    #[arg(long, value_name = "TEXT", num_args = 0..=1, default_missing_value = "")]
+    find: Option<String>,
+    /// Wait for such a job to start
+    #[arg(long, requires = "find")]
+    wait: bool,
+    /// Stop watching after this long (30s, 10m, 2h)
+    #[arg(long, value_parser = parse_duration)]
+    duration: Option<Duration>,
+    /// Print the verdict at the end as one JSON object
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    watch: WatchArgs,
+}
+
+/// What ends our watching; the job does not hear of it.
+const ENDINGS: [i32; 4] = [1, 2, 3, 15];
+
+/// How often `--wait` looks for a job: a second is soon enough for a job that runs for hours.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+pub fn run(args: &AttachArgs) -> Result<i32> {
+    let ours: SignalSet = ENDINGS.into_iter().collect();
+    ours.block()?;
+    let mut signals = Signals::of(ours)?;
+    let Some(pid) = target(args, &mut signals)? else {
+        return Ok(0);
+    };
+    let options = args.watch.options();
+    let sampler = Sampler::new(Options {
+        budget: options.budget,
+        limit: options.limit,
+        ..Options::new(vec![pid])
+    })
+    .map_err(|error| {
+        Failure::unseen(format!("cannot watch {pid}: {error}"))
+            .hint("`lowtide ps` lists the training jobs of this machine")
+    })?;
+    let plan = Plan::new(&options, "attach", &command_line(pid))?;
+    let clock = plan.clock();
+    let inbox = Inbox::open(&format!("watcher-{}", std::process::id())).ok();
+    let mut watch = Watch::start(plan, inbox, sampler)?;
+    let mut ticker = Ticker::new(options.interval);
+    let end = args
+        .duration
+        .map(|duration| Micros(duration.as_micros() as u64));
+    loop {
+        let timeout = ticker.wait();
+        if timeout.is_zero() {
+            if !watch.tick(ticker.take()) {
+                break;
+            }
+            if end.is_some_and(|end| clock.now() >= end) {
+                break;
+            }
+            continue;
+        }
+        poll(&[&signals], timeout)?;
+        if signals.arrived()?.is_some() {
+            break;
+        }
+    }
+    if let Some(problem) = watch.finish(None) {
+        watch.teller().say(&problem);
+    }
+    report(args, &watch)?;
+    Ok(0)
+}
+
+/// For the recording's header; masked like every command line.
+fn command_line(pid: u32) -> Vec<String> {
+    let bytes = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let words = bytes
+        .split(|byte| *byte == 0)
+        .filter(|word| !word.is_empty());
+    words
+        .map(|word| String::from_utf8_lossy(word).into_owned())
+        .collect()
+}
+
+/// The pid that was given, or the one job that was found. None: the user gave up waiting.
+fn target(args: &AttachArgs, signals: &mut Signals) -> Result<Option<u32>> {
+    let Some(text) = &args.find else {
+        return Ok(args.pid);
+    };
+    loop {
+        let jobs = find_training(
+            &Proc::at("/proc")?,
+            (!text.is_empty()).then_some(text.as_str()),
+        )?;
+        match jobs.as_slice() {
+            [job] => return Ok(Some(job.root.pid)),
+            [] if args.wait => {}
+            [] => {
+                let what = if text.is_empty() {
+                    String::new()
+                } else {
+                    format!(" with `{text}` in its command")
+                };
+                return Err(Failure::unseen(format!("no training job{what} runs here"))
+                    .hint("--wait waits for one; `lowtide attach PID` takes any process")
+                    .into());
+            }
+            several => {
+                let list = show::jobs::text(several);
+                return Err(Failure::unseen(format!(
+                    "{} training jobs run here:\n{list}",
+                    several.len()
+                ))
+                .hint("give the PID, or more of the command line to --find")
+                .into());
+            }
+        }
+        poll(&[&*signals], LOOK_EVERY)?;
+        if signals.arrived()?.is_some() {
+            return Ok(None);
+        }
+    }
+}
+
+fn report(args: &AttachArgs, watch: &Watch) -> Result<()> {
+    let verdict = watch.run.verdict();
+    let mut out = std::io::stdout().lock();
+    if args.json {
+        writeln!(out, "{}", serde_json::to_string(&verdict)?)?;
+    } else {
+        write!(out, "{}", show::end_of_run(watch))?;
+    }
+    Ok(())
+}

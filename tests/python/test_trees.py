@@ -1,0 +1,98 @@
+"""The right process is found in real trees, with its reason, and helpers get their roles."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+HERE = pathlib.Path(__file__).parent
+JOBS = HERE / "jobs"
+LOWTIDE = os.environ.get("LOWTIDE_BIN", "lowtide")
+
+
+def watch(tmp_path, *command):
+    """Runs a command under lowtide and says what was seen: the verdict and all processes."""
+    folder = tmp_path / "run"
+    done = subprocess.run(
+        [LOWTIDE, "run", "--interval", "200ms", "-o", folder, "--", *map(str, command)],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "LOWTIDE_HOME": str(tmp_path / "home")},
+    )
+    assert done.returncode == 0, done.stderr
+    verdict = subprocess.run([LOWTIDE, "judge", folder, "--json"], capture_output=True, text=True)
+    processes = subprocess.run(
+        [LOWTIDE, "export", folder, "--what", "processes", "--format", "jsonl"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    rows = [json.loads(line) for line in processes.stdout.splitlines()]
+    return json.loads(verdict.stdout), rows
+
+
+def roles(rows):
+    """How many different processes had each role at the end."""
+    last = {(row["pid"], row["start"]): row["role"] for row in rows}
+    counted = {}
+    for role in last.values():
+        counted[role] = counted.get(role, 0) + 1
+    return counted
+
+
+def test_a_shell_is_never_the_one(tmp_path):
+    verdict, rows = watch(tmp_path, "sh", "-c", f"{sys.executable} {JOBS / 'plain.py'}; exit $?")
+    assert "plain.py" in verdict["process"]["command"]
+    assert not verdict["process"]["command"].startswith("sh ")
+    assert roles(rows) == {"launcher": 1, "trainer": 1}
+    assert verdict["process"]["why"]
+
+
+def test_a_wrapper_with_a_trainer_and_twenty_workers(tmp_path):
+    uv = tmp_path / "uv"
+    uv.write_text('#!/bin/sh\nshift\n"$@"\nexit $?\n')
+    uv.chmod(0o755)
+    verdict, rows = watch(tmp_path, uv, "run", sys.executable, JOBS / "workers.py")
+    assert verdict["process"]["role"] == "trainer"
+    seen = roles(rows)
+    assert seen["loader-worker"] == 20
+    assert seen["trainer"] == 1
+    assert seen["launcher"] >= 1
+
+
+def test_torchrun_with_two_ranks(tmp_path):
+    pytest.importorskip("torch")
+    verdict, rows = watch(
+        tmp_path, sys.executable, "-m", "torch.distributed.run", "--nproc_per_node=2",
+        "--master_addr=127.0.0.1", "--master_port=0", JOBS / "ranks.py",
+    )
+    assert verdict["process"]["role"] == "rank 0 of 2"
+    seen = roles(rows)
+    assert seen["rank"] == 2
+    assert seen["launcher"] == 1
+
+
+def test_a_data_loader_with_four_forked_workers(tmp_path):
+    pytest.importorskip("torch")
+    verdict, rows = watch(tmp_path, sys.executable, JOBS / "loader.py")
+    assert verdict["process"]["role"] == "trainer"
+    assert verdict["axis"] == "step"
+    assert roles(rows)["loader-worker"] == 4
+
+
+def test_an_inductor_compile_pool(tmp_path):
+    pytest.importorskip("torch")
+    verdict, rows = watch(tmp_path, sys.executable, JOBS / "compile.py")
+    assert verdict["process"]["role"] == "trainer"
+    assert "compile.py" in verdict["process"]["command"]
+    assert roles(rows)["compile-worker"] >= 3
+
+
+def test_a_trainer_that_a_server_starts_late(tmp_path):
+    pytest.importorskip("torch")
+    verdict, _ = watch(tmp_path, sys.executable, JOBS / "server.py", JOBS / "plain.py", "30000000")
+    assert "plain.py" in verdict["process"]["command"]
+    assert "server.py" not in verdict["process"]["command"]
