@@ -1,21 +1,31 @@
-//! What watching costs: `cost PID SECONDS` ticks once a second and prints one JSON object at the
-//! end. `bench/cost` runs it next to other tools.
+//! What watching costs: `bench-cost PID SECONDS [PERCENT]` ticks once a second, with that budget for
+//! careful looks, and prints one JSON object at the end. `bench/cost` runs it next to other tools.
 
 use std::time::{Duration, Instant};
 
 use lowtide_core::sample::Sample;
-use lowtide_core::units::Micros;
+use lowtide_core::units::{Micros, Share};
 use lowtide_sys::sampler::{Options, Sampler};
 
 fn main() {
     let arguments: Vec<u32> = std::env::args()
         .skip(1)
-        .map(|argument| argument.parse().expect("usage: cost PID SECONDS"))
+        .map(|argument| {
+            argument
+                .parse()
+                .expect("usage: bench-cost PID SECONDS [PERCENT]")
+        })
         .collect();
-    let [pid, seconds] = arguments[..] else {
-        panic!("usage: cost PID SECONDS");
+    let (pid, seconds, percent) = match arguments[..] {
+        [pid, seconds] => (pid, seconds, None),
+        [pid, seconds, percent] => (pid, seconds, Some(percent)),
+        _ => panic!("usage: bench-cost PID SECONDS [PERCENT]"),
     };
-    let mut sampler = Sampler::new(Options::new(vec![pid])).expect("the process exists");
+    let mut options = Options::new(vec![pid]);
+    if let Some(percent) = percent {
+        options.budget = Share(f64::from(percent) / 100.0);
+    }
+    let mut sampler = Sampler::new(options).expect("the process exists");
     let mut sample = Sample::default();
     let began = Instant::now();
     let mut first = None;
