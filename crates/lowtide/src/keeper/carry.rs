@@ -205,7 +205,7 @@ impl Keeper {
                     if arrived.signal == Signal::CONT.as_raw() {
                         self.watcher_stopped = false;
                     }
-                    let delivery = self.relay.witness(arrived.signal, Instant::now());
+                    let delivery = self.relay.witness(arrived, Instant::now());
                     self.deliver(delivery);
                 }
                 _ => self.stand_in_for_watcher(arrived),
@@ -250,9 +250,7 @@ impl Keeper {
                 Received::Packet(packet) => Order::decode(packet),
                 Received::Nothing => return,
                 Received::Closed => {
-                    self.watcher = None;
-                    self.give_terminal_back();
-                    self.terminal = None;
+                    self.watcher_died();
                     return;
                 }
             };
@@ -274,6 +272,15 @@ impl Keeper {
                 }
                 None => {}
             }
+        }
+    }
+
+    fn watcher_died(&mut self) {
+        self.watcher = None;
+        self.give_terminal_back();
+        self.terminal = None;
+        for arrived in self.relay.watcher_gone(Instant::now()) {
+            self.stand_in_for_watcher(arrived);
         }
     }
 

@@ -78,8 +78,11 @@ impl StartError {
             }
             StartError::NotFound { command } if command.contains('/') => "check the path".into(),
             StartError::NotFound { .. } => "check the spelling and PATH".into(),
+            StartError::NotExecutable { command, .. } if std::path::Path::new(command).is_dir() => {
+                "this is a directory; name a program in it".into()
+            }
             StartError::NotExecutable { command, .. } => {
-                format!("chmod +x {command}, or name its interpreter: python {command}")
+                format!("chmod +x {command}, or name the interpreter: python {command}")
             }
             StartError::Keeper { source } if source.kind() == io::ErrorKind::NotFound => {
                 "lowtide starts itself by /proc/self/exe: mount /proc here".into()
@@ -265,6 +268,11 @@ impl Handle {
             Received::Nothing => return Ok(None),
             Received::Closed => {
                 self.lost = true;
+                // Its socket closes before its children become ours; when it is reaped, they are. The session
+                // leader dies with it, and then the job is ours, too.
+                self.keeper.wait()?;
+                let leader = self.leader.and_then(|pid| Pid::from_raw(pid as i32));
+                leader.map(|pid| waitpid(Some(pid), WaitOptions::empty()));
                 self.put_modes_back();
                 return Ok(Some(Event::KeeperLost));
             }

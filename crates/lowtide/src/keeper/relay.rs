@@ -7,6 +7,8 @@
 
 use std::time::{Duration, Instant};
 
+use lowtide_sys::sigwait::Arrived;
+
 /// How long a signal that only the watcher got waits for the keeper's copy. `kill` of a group signals all members
 /// in one system call; a batch system walks a list in microseconds per process.
 const GRACE: Duration = Duration::from_millis(50);
@@ -35,7 +37,7 @@ pub enum Delivery {
 pub struct Relay {
     stands: Stands,
     /// Signals that the keeper got, when, and whether the watcher's copy was met.
-    witnessed: Vec<(i32, Instant, bool)>,
+    witnessed: Vec<(Arrived, Instant, bool)>,
     /// Signals that the watcher got, and when they are sent.
     waiting: Vec<(i32, Instant)>,
 }
@@ -52,7 +54,11 @@ impl Relay {
     /// The watcher got a signal.
     pub fn passed_on(&mut self, signal: i32, now: Instant) -> Option<Delivery> {
         self.forget(now);
-        match self.witnessed.iter_mut().find(|(seen, ..)| *seen == signal) {
+        match self
+            .witnessed
+            .iter_mut()
+            .find(|(seen, ..)| seen.signal == signal)
+        {
             Some((.., met)) => {
                 let first = !std::mem::replace(met, true);
                 (first && self.stands == Stands::Apart).then_some(Delivery::Group(signal))
@@ -65,11 +71,12 @@ impl Relay {
     }
 
     /// The keeper got a signal itself, while the watcher lives.
-    pub fn witness(&mut self, signal: i32, now: Instant) -> Option<Delivery> {
+    pub fn witness(&mut self, arrived: Arrived, now: Instant) -> Option<Delivery> {
         self.forget(now);
+        let signal = arrived.signal;
         let waiting = self.waiting.iter().any(|(waits, _)| *waits == signal);
         self.waiting.retain(|(waits, _)| *waits != signal);
-        self.witnessed.push((signal, now, waiting));
+        self.witnessed.push((arrived, now, waiting));
         (waiting && self.stands == Stands::Apart).then_some(Delivery::Group(signal))
     }
 
@@ -81,6 +88,16 @@ impl Relay {
 
     pub fn next_due(&self) -> Option<Instant> {
         self.waiting.iter().map(|(_, due)| *due).min()
+    }
+
+    /// The watcher is dead: signals that the keeper got and of which the watcher can have told nothing any more.
+    pub fn watcher_gone(&mut self, now: Instant) -> Vec<Arrived> {
+        self.forget(now);
+        self.witnessed
+            .drain(..)
+            .filter(|(.., met)| !met)
+            .map(|(arrived, ..)| arrived)
+            .collect()
     }
 
     fn forget(&mut self, now: Instant) {
@@ -95,6 +112,10 @@ mod tests {
 
     const TERM: i32 = 15;
     const MS: Duration = Duration::from_millis(1);
+
+    fn by_somebody(signal: i32) -> Arrived {
+        Arrived { signal, sender: 77 }
+    }
 
     #[test]
     fn a_signal_for_the_watcher_alone_goes_to_the_main_process_once() {
@@ -112,7 +133,7 @@ mod tests {
     fn a_signal_for_the_group_is_not_doubled_beside_it() {
         let (mut relay, now) = (Relay::new(Stands::Beside), Instant::now());
         assert_eq!(relay.passed_on(TERM, now), None);
-        assert_eq!(relay.witness(TERM, now + MS), None);
+        assert_eq!(relay.witness(by_somebody(TERM), now + MS), None);
         // `timeout` sends it to its child a second time, with the group.
         assert_eq!(relay.passed_on(TERM, now + 2 * MS), None);
         assert_eq!(relay.due(now + 10 * GRACE), None);
@@ -122,9 +143,12 @@ mod tests {
     fn a_signal_for_the_group_reaches_a_group_apart_once_in_either_order() {
         let (mut relay, now) = (Relay::new(Stands::Apart), Instant::now());
         assert_eq!(relay.passed_on(TERM, now), None);
-        assert_eq!(relay.witness(TERM, now + MS), Some(Delivery::Group(TERM)));
+        assert_eq!(
+            relay.witness(by_somebody(TERM), now + MS),
+            Some(Delivery::Group(TERM))
+        );
         let later = now + 2 * SAME;
-        assert_eq!(relay.witness(TERM, later), None);
+        assert_eq!(relay.witness(by_somebody(TERM), later), None);
         assert_eq!(
             relay.passed_on(TERM, later + MS),
             Some(Delivery::Group(TERM))
@@ -134,9 +158,21 @@ mod tests {
     }
 
     #[test]
+    fn what_a_dying_watcher_did_not_pass_on_is_handed_over() {
+        let (mut relay, now) = (Relay::new(Stands::Beside), Instant::now());
+        relay.witness(by_somebody(1), now);
+        relay.witness(by_somebody(TERM), now + SAME);
+        relay.passed_on(2, now + SAME);
+        relay.witness(by_somebody(2), now + SAME);
+        // The first is long over, the last was passed on.
+        assert_eq!(relay.watcher_gone(now + SAME), [by_somebody(TERM)]);
+        assert_eq!(relay.watcher_gone(now + SAME), []);
+    }
+
+    #[test]
     fn another_signal_or_a_later_one_is_no_copy() {
         let (mut relay, now) = (Relay::new(Stands::Beside), Instant::now());
-        relay.witness(2, now);
+        relay.witness(by_somebody(2), now);
         relay.passed_on(TERM, now);
         relay.passed_on(2, now + SAME);
         assert_eq!(relay.due(now + SAME + GRACE), Some(Delivery::Main(TERM)));

@@ -1,0 +1,170 @@
+//! A user for tests of `lowtide run`: starts the real binary on pipes or at a terminal of its own, reads what comes,
+//! types, and waits for conditions.
+
+use std::fs;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use lowtide_sys::pty::Pty;
+use lowtide_sys::spawn::{Place, Start};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::{read, write};
+
+/// What a condition may take on a busy machine; reached only by a test that fails.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+pub const LOWTIDE: &str = env!("CARGO_BIN_EXE_lowtide");
+
+/// `lowtide run -- sh -c SCRIPT`, with its recordings out of the way.
+pub fn run(home: &Path, script: &str) -> Command {
+    let mut command = Command::new(LOWTIDE);
+    command.args(["run", "--", "sh", "-c", script]);
+    command.env("LOWTIDE_HOME", home).current_dir(home);
+    command.stdin(Stdio::null());
+    command
+}
+
+/// Looks until it is there.
+pub fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(Instant::now() < deadline, "waited in vain for {what}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// Reads a pipe or terminal piece by piece.
+pub struct Reader {
+    pub fd: OwnedFd,
+    pub seen: Vec<u8>,
+}
+
+impl Reader {
+    pub fn new(fd: impl Into<OwnedFd>) -> Self {
+        Self {
+            fd: fd.into(),
+            seen: Vec::new(),
+        }
+    }
+
+    /// Reads on, at most this much; false at the end.
+    pub fn more(&mut self, most: usize) -> bool {
+        let mut fds = [PollFd::new(&self.fd, PollFlags::IN)];
+        let patience = Timespec::try_from(PATIENCE).unwrap();
+        assert!(
+            poll(&mut fds, Some(&patience)).unwrap() > 0,
+            "nothing came after: {}",
+            self.text()
+        );
+        let mut buffer = vec![0; most];
+        // EIO: the terminal's other side is closed.
+        let got = read(&self.fd, &mut buffer[..]).unwrap_or(0);
+        self.seen.extend(&buffer[..got]);
+        got > 0
+    }
+
+    /// Reads until this text has come.
+    pub fn until(&mut self, text: &str) {
+        while !self.text().contains(text) {
+            assert!(
+                self.more(4096),
+                "the end came before {text:?}: {}",
+                self.text()
+            );
+        }
+    }
+
+    pub fn to_end(&mut self) -> String {
+        while self.more(65536) {}
+        self.text()
+    }
+
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.seen).replace('\r', "")
+    }
+}
+
+/// Somebody at a terminal, with a shell that runs a script.
+pub struct User {
+    pub screen: Reader,
+    pub shell: Child,
+}
+
+impl User {
+    /// `$0` in the script is lowtide.
+    pub fn at_terminal(home: &Path, script: &str) -> Self {
+        let Pty { master, slave } = Pty::open().unwrap();
+        let mut shell = Command::new("sh");
+        shell
+            .args(["-c", script, LOWTIDE])
+            .env("LOWTIDE_HOME", home)
+            .current_dir(home);
+        shell.stdin(slave.try_clone().unwrap());
+        shell.stdout(slave.try_clone().unwrap());
+        shell.stderr(slave.try_clone().unwrap());
+        Start {
+            place: Place::Leader(slave),
+            ..Start::default()
+        }
+        .apply(&mut shell);
+        Self {
+            screen: Reader::new(master),
+            shell: shell.spawn().unwrap(),
+        }
+    }
+
+    pub fn types(&self, keys: &[u8]) {
+        assert_eq!(write(&self.screen.fd, keys).unwrap(), keys.len());
+    }
+
+    pub fn ends(&mut self) -> ExitStatus {
+        self.shell.wait().unwrap()
+    }
+
+    pub fn watcher(&self) -> u32 {
+        child_named(self.shell.id(), "lowtide")
+    }
+}
+
+impl Drop for User {
+    fn drop(&mut self) {
+        self.shell.kill().ok();
+        self.shell.wait().ok();
+    }
+}
+
+pub fn children(pid: u32) -> Vec<u32> {
+    let list = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+    list.split_whitespace()
+        .map(|word| word.parse().unwrap())
+        .collect()
+}
+
+/// The child by this name, when it is there.
+fn child_named(parent: u32, name: &str) -> u32 {
+    until(name, || {
+        let comm = |pid| fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+        children(parent)
+            .into_iter()
+            .find(|pid| comm(*pid).trim() == name)
+    })
+}
+
+pub fn keeper_of(watcher: u32) -> u32 {
+    child_named(watcher, "lowtide-keeper")
+}
+
+/// The letter for a process's state (`T` stopped, `Z` ended but not waited for); None when it is gone.
+pub fn state(pid: u32) -> Option<char> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat.rsplit_once(") ")?.1.chars().next()
+}
+
+pub fn is_over(pid: u32) -> bool {
+    state(pid).is_none_or(|state| state == 'Z')
+}

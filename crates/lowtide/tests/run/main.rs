@@ -1,0 +1,11 @@
+//! `lowtide run` as a user meets it: real processes, pipes and terminals.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod ended;
+mod killed;
+mod pipes;
+mod places;
+mod signals;
+mod terminal;

@@ -1,0 +1,187 @@
+//! Pipes and files: every byte, in its stream, in its order.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::process::{Command, Stdio};
+
+use crate::common::{LOWTIDE, Reader, children, keeper_of, run, until};
+
+#[test]
+fn both_streams_stay_apart() {
+    let home = tempfile::tempdir().unwrap();
+    let out = run(home.path(), "echo to out; echo to err >&2")
+        .output()
+        .unwrap();
+    assert_eq!(String::from_utf8_lossy(&out.stdout), "to out\n");
+    assert!(
+        String::from_utf8_lossy(&out.stderr)
+            .lines()
+            .any(|line| line == "to err")
+    );
+}
+
+#[test]
+fn two_streams_into_one_pipe_keep_their_order() {
+    let home = tempfile::tempdir().unwrap();
+    let job = "i=0; while [ $i -lt 1000 ]; do echo $i; i=$((i+1)); echo $i >&2; i=$((i+1)); done";
+    let out = Command::new("sh")
+        .args(["-c", "\"$0\" run -- sh -c \"$1\" 2>&1", LOWTIDE, job])
+        .env("LOWTIDE_HOME", home.path())
+        .output()
+        .unwrap();
+    let text = String::from_utf8(out.stdout).unwrap();
+    let numbers: Vec<u32> = text.lines().filter_map(|line| line.parse().ok()).collect();
+    assert_eq!(numbers, (0..1000).collect::<Vec<_>>());
+}
+
+#[test]
+fn fifty_megabytes_pass_unchanged() {
+    let home = tempfile::tempdir().unwrap();
+    let file = home.path().join("big");
+    // A period that no buffer size divides, so that a lost or doubled block shows.
+    let block: Vec<u8> = (0..1_000_003u32)
+        .map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8)
+        .collect();
+    let big = block.repeat(50);
+    fs::write(&file, &big).unwrap();
+    let mut lowtide = run(home.path(), "exec cat big")
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut got = Vec::new();
+    lowtide
+        .stdout
+        .take()
+        .unwrap()
+        .read_to_end(&mut got)
+        .unwrap();
+    assert!(got == big, "{} bytes of {}", got.len(), big.len());
+    assert_eq!(lowtide.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn stdin_reaches_the_job_up_to_its_end() {
+    let home = tempfile::tempdir().unwrap();
+    let mut lowtide = run(home.path(), "cat; echo end")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    lowtide
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(b"one\ntwo\n")
+        .unwrap();
+    assert_eq!(
+        Reader::new(lowtide.stdout.take().unwrap()).to_end(),
+        "one\ntwo\nend\n"
+    );
+    assert_eq!(lowtide.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn a_writer_into_the_job_learns_that_it_reads_no_more() {
+    let home = tempfile::tempdir().unwrap();
+    let script = "exec </dev/null; echo closed; until [ -e go ]; do sleep 0.02; done";
+    let mut lowtide = run(home.path(), script)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut reader = Reader::new(lowtide.stdout.take().unwrap());
+    reader.until("closed");
+    let mut stdin = lowtide.stdin.take().unwrap();
+    until("a broken pipe", || stdin.write_all(b"x").err());
+    fs::write(home.path().join("go"), "").unwrap();
+    assert_eq!(lowtide.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn a_file_is_the_jobs_own() {
+    let home = tempfile::tempdir().unwrap();
+    let file = fs::File::create(home.path().join("out")).unwrap();
+    let status = run(home.path(), "readlink /proc/self/fd/1; echo more")
+        .stdout(file)
+        .status()
+        .unwrap();
+    assert_eq!(status.code(), Some(0));
+    let text = fs::read_to_string(home.path().join("out")).unwrap();
+    assert_eq!(
+        text,
+        format!("{}\nmore\n", home.path().join("out").display())
+    );
+}
+
+#[test]
+fn the_job_notices_that_nobody_reads() {
+    let home = tempfile::tempdir().unwrap();
+    // 141: ended by SIGPIPE, as `yes | head -1` does.
+    let mut lowtide = run(home.path(), "echo first; exec yes")
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut reader = Reader::new(lowtide.stdout.take().unwrap());
+    reader.until("first");
+    drop(reader);
+    assert_eq!(lowtide.wait().unwrap().code(), Some(141));
+}
+
+#[test]
+fn a_job_that_ignores_sigpipe_gets_an_error_instead() {
+    let home = tempfile::tempdir().unwrap();
+    let script = "trap '' PIPE; echo first; while echo x; do :; done 2>/dev/null; exit 9";
+    let mut lowtide = run(home.path(), script)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut reader = Reader::new(lowtide.stdout.take().unwrap());
+    reader.until("first");
+    drop(reader);
+    assert_eq!(lowtide.wait().unwrap().code(), Some(9));
+}
+
+#[test]
+fn a_stopped_watcher_does_not_hold_up_the_job() {
+    let home = tempfile::tempdir().unwrap();
+    // Far more than the socket between keeper and watcher holds.
+    let script = "echo ready; until [ -e go ]; do sleep 0.02; done; head -c 3000000 /dev/zero; echo done > done";
+    let mut lowtide = run(home.path(), script)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut reader = Reader::new(lowtide.stdout.take().unwrap());
+    reader.until("ready");
+    lowtide_sys::sigwait::send(lowtide.id(), 19).unwrap();
+    fs::write(home.path().join("go"), "").unwrap();
+    while reader.seen.len() < 3_000_006 {
+        assert!(reader.more(65536));
+    }
+    until("the job's end", || fs::read(home.path().join("done")).ok());
+    lowtide_sys::sigwait::send(lowtide.id(), 18).unwrap();
+    assert_eq!(lowtide.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn the_keeper_stays_small() {
+    let home = tempfile::tempdir().unwrap();
+    let mut lowtide = run(home.path(), "echo ready; cat")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut reader = Reader::new(lowtide.stdout.take().unwrap());
+    reader.until("ready");
+    let keeper = keeper_of(lowtide.id());
+    assert_eq!(children(keeper).len(), 1);
+    let status = fs::read_to_string(format!("/proc/{keeper}/status")).unwrap();
+    let anon = status
+        .lines()
+        .find_map(|line| line.strip_prefix("RssAnon:"))
+        .unwrap();
+    let anon: u64 = anon.trim().trim_end_matches(" kB").parse().unwrap();
+    assert!(anon < 2048, "{anon} kB of its own");
+    assert!(status.contains("Threads:\t1\n"));
+    drop(lowtide.stdin.take());
+    lowtide.wait().unwrap();
+}
