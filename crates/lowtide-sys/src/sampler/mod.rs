@@ -123,7 +123,8 @@ impl Sampler {
     pub fn new(options: Options) -> Result<Sampler, Error> {
         let proc = Proc::at(&options.proc)?;
         for pid in &options.roots {
-            if proc.open(*pid, "stat").is_err() {
+            // A job that we started and that is over already was quick; that is no error.
+            if options.subreaper.is_none() && proc.open(*pid, "stat").is_err() {
                 return Err(Error::NoSuchProcess { pid: *pid });
             }
         }

@@ -24,6 +24,18 @@ fn the_jobs_code_is_ours() {
 }
 
 #[test]
+fn a_job_that_is_over_at_once_keeps_its_code() {
+    let home = tempfile::tempdir().unwrap();
+    for _ in 0..20 {
+        let mut lowtide = Command::new(LOWTIDE);
+        lowtide
+            .args(["run", "-q", "--", "false"])
+            .env("LOWTIDE_HOME", home.path());
+        assert_eq!(lowtide.status().unwrap().code(), Some(1));
+    }
+}
+
+#[test]
 fn a_command_that_cannot_start_says_why_with_a_hint() {
     let home = tempfile::tempdir().unwrap();
     let plain = home.path().join("plain");
@@ -41,7 +53,7 @@ fn a_command_that_cannot_start_says_why_with_a_hint() {
     ] {
         let mut lowtide = Command::new(LOWTIDE);
         let out = lowtide
-            .args(["run", "--", command])
+            .args(["run", "-q", "--", command])
             .env("LOWTIDE_HOME", home.path())
             .output()
             .unwrap();
@@ -60,7 +72,7 @@ fn a_command_that_cannot_start_leaves_the_terminal_as_it_was() {
     let home = tempfile::tempdir().unwrap();
     let mut user = User::at_terminal(
         home.path(),
-        "a=$(stty -g); \"$0\" run -- nope; [ \"$a\" = \"$(stty -g)\" ] && echo same",
+        "a=$(stty -g); \"$0\" run -q -- nope; [ \"$a\" = \"$(stty -g)\" ] && echo same",
     );
     user.screen.until("same");
     assert!(user.screen.text().contains("nope: command not found"));
@@ -85,7 +97,7 @@ fn descendants_keep_their_pipe_after_the_main_process() {
 #[test]
 fn descendants_keep_their_terminal_after_the_main_process() {
     let home = tempfile::tempdir().unwrap();
-    let script = "\"$0\" run -- sh -c '(until [ -e go ]; do sleep 0.02; done; echo late) & exit 4'; echo code $?; read stay";
+    let script = "\"$0\" run -q -- sh -c '(until [ -e go ]; do sleep 0.02; done; echo late) & exit 4'; echo code $?; read stay";
     let mut user = User::at_terminal(home.path(), script);
     user.screen.until("code 4");
     fs::write(home.path().join("go"), "").unwrap();
@@ -98,7 +110,7 @@ fn descendants_that_let_go_of_the_terminal_are_not_hung_up() {
     let left =
         "(until [ -e go ]; do sleep 0.02; done; echo alive > left) </dev/null >/dev/null 2>&1 &";
     let script = format!(
-        "\"$0\" run -- sh -c '{left} until [ -e end ]; do sleep 0.02; done'; echo over; read stay"
+        "\"$0\" run -q -- sh -c '{left} until [ -e end ]; do sleep 0.02; done'; echo over; read stay"
     );
     let mut user = User::at_terminal(home.path(), &script);
     let keeper = keeper_of(user.watcher());
@@ -119,7 +131,7 @@ fn what_the_job_printed_comes_before_the_shells_next_word() {
     let job = "i=0; while [ $i -lt 2000 ]; do echo line $i; i=$((i+1)); done";
     let mut user = User::at_terminal(
         home.path(),
-        &format!("\"$0\" run -- sh -c '{job}'; echo next; read stay"),
+        &format!("\"$0\" run -q -- sh -c '{job}'; echo next; read stay"),
     );
     user.screen.until("next");
     let text = user.screen.text();

@@ -81,7 +81,7 @@ fn on_a_pipe() {
 fn at_a_terminal() {
     rounds(|home, after| {
         let script = format!(
-            "a=$(stty -g); \"$0\" run -- sh -c '{}'; echo; echo over; read stay; stty -g; echo $a; read stay",
+            "a=$(stty -g); \"$0\" run -q -- sh -c '{}'; echo; echo over; read stay; stty -g; echo $a; read stay",
             job()
         );
         let mut user = User::at_terminal(home, &script);

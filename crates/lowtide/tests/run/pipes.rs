@@ -25,7 +25,7 @@ fn two_streams_into_one_pipe_keep_their_order() {
     let home = tempfile::tempdir().unwrap();
     let job = "i=0; while [ $i -lt 1000 ]; do echo $i; i=$((i+1)); echo $i >&2; i=$((i+1)); done";
     let out = Command::new("sh")
-        .args(["-c", "\"$0\" run -- sh -c \"$1\" 2>&1", LOWTIDE, job])
+        .args(["-c", "\"$0\" run -q -- sh -c \"$1\" 2>&1", LOWTIDE, job])
         .env("LOWTIDE_HOME", home.path())
         .output()
         .unwrap();

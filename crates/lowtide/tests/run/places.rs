@@ -29,7 +29,7 @@ fn as_an_ordinary_user() {
     let home = tempfile::tempdir().unwrap();
     if !geteuid().is_root() {
         let mut plain = Command::new(LOWTIDE);
-        plain.args(["run", "--", "sh", "-c", JOB]);
+        plain.args(["run", "-q", "--", "sh", "-c", JOB]);
         assert_eq!(says(plain, home.path()).0, Some(5));
         return;
     }
@@ -41,7 +41,7 @@ fn as_an_ordinary_user() {
     other
         .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
         .arg(&binary);
-    other.args(["run", "--", "sh", "-c", JOB]);
+    other.args(["run", "-q", "--", "sh", "-c", JOB]);
     let (code, text) = says(other, home.path());
     assert_eq!(code, Some(5), "{text}");
     assert!(text.contains("user 65534"), "{text}");
@@ -63,7 +63,7 @@ fn in_a_pid_namespace() {
     let mut inside = Command::new("unshare");
     inside
         .args(unshare)
-        .args([LOWTIDE, "run", "--", "sh", "-c", JOB]);
+        .args([LOWTIDE, "run", "-q", "--", "sh", "-c", JOB]);
     let (code, text) = says(inside, home.path());
     assert_eq!(code, Some(5), "{text}");
     // The watcher is 1, the keeper 2.
@@ -75,7 +75,7 @@ fn the_job_gets_our_environment_and_directory() {
     let home = tempfile::tempdir().unwrap();
     let mut lowtide = Command::new(LOWTIDE);
     lowtide
-        .args(["run", "--", "sh", "-c", "echo $WORD; pwd"])
+        .args(["run", "-q", "--", "sh", "-c", "echo $WORD; pwd"])
         .env("WORD", "for the job");
     let (code, text) = says(lowtide, home.path());
     assert_eq!(code, Some(0));

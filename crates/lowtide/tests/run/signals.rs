@@ -72,7 +72,7 @@ fn the_whole_group_gets_what_is_sent_to_it() {
 fn at_a_terminal_a_signal_reaches_the_job_once_for_watcher_and_group() {
     for to_group in [false, true] {
         let home = tempfile::tempdir().unwrap();
-        let script = format!("set -m; \"$0\" run -- sh -c '{COUNTS}'; echo code $?; read stay");
+        let script = format!("set -m; \"$0\" run -q -- sh -c '{COUNTS}'; echo code $?; read stay");
         let mut user = User::at_terminal(home.path(), &script);
         let watcher = user.watcher();
         user.screen.until("ready");
@@ -117,7 +117,7 @@ fn nohup_stays_nohup() {
     let mut lowtide = Command::new("sh");
     lowtide.args([
         "-c",
-        "trap '' HUP; exec \"$0\" run -- sh -c \"$1\"",
+        "trap '' HUP; exec \"$0\" run -q -- sh -c \"$1\"",
         LOWTIDE,
         script,
     ]);
@@ -164,7 +164,7 @@ fn the_job_finds_its_signals_as_without_us() {
         let without = settings(&[], ignored, mask);
         assert_eq!(without.len(), 3);
         assert_eq!(
-            settings(&[LOWTIDE, "run", "--"], ignored, mask),
+            settings(&[LOWTIDE, "run", "-q", "--"], ignored, mask),
             without,
             "ignoring {ignored}"
         );
@@ -191,7 +191,7 @@ fn killing_the_keeper_at_a_terminal_hangs_up_the_job_and_frees_the_terminal() {
     let job = "trap \"echo hup > hup; exit 9\" HUP; echo ready; while :; do sleep 0.02; done";
     let home = tempfile::tempdir().unwrap();
     let script = format!(
-        "a=$(stty -g); \"$0\" run -- sh -c '{job}'; echo code $?; [ \"$a\" = \"$(stty -g)\" ] && echo same; read stay"
+        "a=$(stty -g); \"$0\" run -q -- sh -c '{job}'; echo code $?; [ \"$a\" = \"$(stty -g)\" ] && echo same; read stay"
     );
     let mut user = User::at_terminal(home.path(), &script);
     user.screen.until("ready");

@@ -15,7 +15,7 @@ fn at_terminal(script: &str) -> (tempfile::TempDir, User) {
 fn the_job_has_a_terminal_of_its_own_with_our_size() {
     let job = "for fd in 0 1 2; do test -t $fd && echo terminal $fd; done; echo size $(stty size); : </dev/tty && echo controls";
     let script =
-        format!("stty rows 33 cols 77; \"$0\" run -- sh -c '{job}'; echo code $?; read stay");
+        format!("stty rows 33 cols 77; \"$0\" run -q -- sh -c '{job}'; echo code $?; read stay");
     let (_home, mut user) = at_terminal(&script);
     user.screen.until("code 0");
     for word in [
@@ -38,7 +38,8 @@ fn a_new_size_reaches_the_job() {
     for feed in ["", "</dev/null"] {
         let job =
             "trap \"echo size \\$(stty size <&2)\" WINCH; echo ready; while :; do sleep 0.02; done";
-        let script = format!("stty rows 20 cols 60; \"$0\" run -- sh -c '{job}' {feed}; read stay");
+        let script =
+            format!("stty rows 20 cols 60; \"$0\" run -q -- sh -c '{job}' {feed}; read stay");
         let (_home, mut user) = at_terminal(&script);
         user.screen.until("ready");
         let size = Winsize {
@@ -57,7 +58,7 @@ fn bytes_for_the_terminal_pass_unchanged() {
     for feed in ["", "</dev/null"] {
         let job = r#"printf "a\tb\033[2K\rc\n""#;
         let (_home, mut user) = at_terminal(&format!(
-            "\"$0\" run -- sh -c '{job}' {feed}; echo over; read stay"
+            "\"$0\" run -q -- sh -c '{job}' {feed}; echo over; read stay"
         ));
         user.screen.until("over");
         let seen = String::from_utf8(user.screen.seen.clone()).unwrap();
@@ -67,7 +68,7 @@ fn bytes_for_the_terminal_pass_unchanged() {
 
 #[test]
 fn keys_reach_the_job_and_the_terminal_is_as_before() {
-    let script = "a=$(stty -g); \"$0\" run -- sh -c 'echo ready; read line; echo got $line'; [ \"$a\" = \"$(stty -g)\" ] && echo same; read stay";
+    let script = "a=$(stty -g); \"$0\" run -q -- sh -c 'echo ready; read line; echo got $line'; [ \"$a\" = \"$(stty -g)\" ] && echo same; read stay";
     let (_home, mut user) = at_terminal(script);
     user.screen.until("ready");
     user.types(b"hello\r");
@@ -78,7 +79,7 @@ fn keys_reach_the_job_and_the_terminal_is_as_before() {
 #[test]
 fn the_end_of_input_is_a_key_too() {
     let (_home, mut user) =
-        at_terminal("\"$0\" run -- sh -c 'echo ready; cat; echo end'; echo code $?; read stay");
+        at_terminal("\"$0\" run -q -- sh -c 'echo ready; cat; echo end'; echo code $?; read stay");
     user.screen.until("ready");
     user.types(b"\x04");
     user.screen.until("end");
@@ -89,7 +90,7 @@ fn the_end_of_input_is_a_key_too() {
 fn ctrl_c_interrupts_the_job_once_and_not_us() {
     let job = "trap \"echo got INT\" INT; echo ready; until [ -e go ]; do sleep 0.02; done; exit 5";
     let (home, mut user) = at_terminal(&format!(
-        "\"$0\" run -- sh -c '{job}'; echo code $?; read stay"
+        "\"$0\" run -q -- sh -c '{job}'; echo code $?; read stay"
     ));
     user.screen.until("ready");
     user.types(b"\x03");
@@ -104,7 +105,7 @@ fn ctrl_c_in_a_pipeline_reaches_the_job_once() {
     let job =
         "trap \"echo got INT\" INT; echo ready >&2; until [ -e go ]; do sleep 0.02; done; exit 5";
     let script = format!(
-        "trap : INT; \"$0\" run -- sh -c '{job}' | (trap '' INT; cat); echo over; read stay"
+        "trap : INT; \"$0\" run -q -- sh -c '{job}' | (trap '' INT; cat); echo over; read stay"
     );
     let (home, mut user) = at_terminal(&script);
     user.screen.until("ready");
@@ -119,7 +120,7 @@ fn ctrl_c_in_a_pipeline_reaches_the_job_once() {
 fn stop_and_go_on(pipeline: &str, code: i32) {
     let job = "echo ready; read line; echo got $line; exit 6";
     let script = format!(
-        "set -m; a=$(stty -g); \"$0\" run -- sh -c '{job}' {pipeline}; echo stopped $?; \
+        "set -m; a=$(stty -g); \"$0\" run -q -- sh -c '{job}' {pipeline}; echo stopped $?; \
          [ \"$a\" = \"$(stty -g)\" ] && echo same; read go; fg; echo code $?; read stay"
     );
     let (_home, mut user) = at_terminal(&script);
@@ -149,7 +150,7 @@ fn ctrl_z_and_fg_in_a_pipeline() {
 fn ctrl_z_without_a_shell_that_could_continue_is_no_trap() {
     // The watcher leads the session itself, as under `ssh -t host lowtide run …`.
     let (_home, mut user) =
-        at_terminal("exec \"$0\" run -- sh -c 'echo ready; read line; echo got $line; exit 6'");
+        at_terminal("exec \"$0\" run -q -- sh -c 'echo ready; read line; echo got $line; exit 6'");
     user.screen.until("ready");
     user.types(b"\x1a");
     user.screen.until("^Z");
@@ -161,7 +162,7 @@ fn ctrl_z_without_a_shell_that_could_continue_is_no_trap() {
 #[test]
 fn continuing_the_job_alone_continues_the_watcher() {
     let job = "echo ready $$; until [ -e go ]; do sleep 0.02; done; exit 6";
-    let script = format!("set -m; \"$0\" run -- sh -c '{job}'; echo stopped $?; read stay");
+    let script = format!("set -m; \"$0\" run -q -- sh -c '{job}'; echo stopped $?; read stay");
     let (home, mut user) = at_terminal(&script);
     let watcher = user.watcher();
     user.screen.until("ready ");
@@ -191,7 +192,7 @@ fn continuing_the_job_alone_continues_the_watcher() {
 fn a_job_in_the_background_gets_the_keyboard_with_fg() {
     let job = "echo ready; read line; echo got $line; exit 6";
     let script =
-        format!("set -m; \"$0\" run -- sh -c '{job}' & read go; fg; echo code $?; read stay");
+        format!("set -m; \"$0\" run -q -- sh -c '{job}' & read go; fg; echo code $?; read stay");
     let (_home, mut user) = at_terminal(&script);
     user.screen.until("ready");
     user.types(b"go\r");
@@ -205,7 +206,7 @@ fn a_job_in_the_background_gets_the_keyboard_with_fg() {
 #[test]
 fn closing_the_terminal_hangs_up_the_job() {
     let job = "trap \"echo hup > hup; exit\" HUP; echo ready; while :; do sleep 0.02; done";
-    let (home, mut user) = at_terminal(&format!("\"$0\" run -- sh -c '{job}'; echo over"));
+    let (home, mut user) = at_terminal(&format!("\"$0\" run -q -- sh -c '{job}'; echo over"));
     user.screen.until("ready");
     let keeper = keeper_of(user.watcher());
     drop(user);
