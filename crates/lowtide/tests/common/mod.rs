@@ -79,7 +79,7 @@ impl Reader {
         }
     }
 
-    pub fn to_end(&mut self) -> String {
+    pub fn rest(&mut self) -> String {
         while self.more(65536) {}
         self.text()
     }

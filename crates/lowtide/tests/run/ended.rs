@@ -91,7 +91,7 @@ fn descendants_keep_their_pipe_after_the_main_process() {
     assert_eq!(lowtide.wait().unwrap().code(), Some(4));
     reader.until("early");
     fs::write(home.path().join("go"), "").unwrap();
-    assert_eq!(reader.to_end(), "early\nlate\n");
+    assert_eq!(reader.rest(), "early\nlate\n");
 }
 
 #[test]

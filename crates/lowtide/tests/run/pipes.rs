@@ -74,7 +74,7 @@ fn stdin_reaches_the_job_up_to_its_end() {
         .write_all(b"one\ntwo\n")
         .unwrap();
     assert_eq!(
-        Reader::new(lowtide.stdout.take().unwrap()).to_end(),
+        Reader::new(lowtide.stdout.take().unwrap()).rest(),
         "one\ntwo\nend\n"
     );
     assert_eq!(lowtide.wait().unwrap().code(), Some(0));

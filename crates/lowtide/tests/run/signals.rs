@@ -29,7 +29,7 @@ fn a_signal_for_the_watcher_reaches_the_job_once() {
     send(lowtide.id(), TERM).unwrap();
     reader.until("got TERM");
     send(lowtide.id(), USR1).unwrap();
-    assert_eq!(reader.to_end(), "ready\ngot TERM\n");
+    assert_eq!(reader.rest(), "ready\ngot TERM\n");
     assert_eq!(lowtide.wait().unwrap().code(), Some(7));
 }
 
@@ -46,7 +46,7 @@ fn a_signal_for_the_group_reaches_the_job_once() {
     send_group(lowtide.id(), TERM).unwrap();
     reader.until("got TERM");
     send(lowtide.id(), USR1).unwrap();
-    assert_eq!(reader.to_end(), "ready\ngot TERM\n");
+    assert_eq!(reader.rest(), "ready\ngot TERM\n");
     assert_eq!(lowtide.wait().unwrap().code(), Some(7));
 }
 
@@ -106,7 +106,7 @@ fn a_dead_watchers_keeper_passes_signals_on() {
     send(keeper, TERM).unwrap();
     reader.until("got TERM");
     send(keeper, USR1).unwrap();
-    assert_eq!(reader.to_end(), "ready\ngot TERM\n");
+    assert_eq!(reader.rest(), "ready\ngot TERM\n");
 }
 
 #[test]
