@@ -10,6 +10,8 @@
 //! session of its own on it, so that full-screen programs work, and the user's terminal passes every key through.
 //! In a pipeline (`… | lowtide run -- job`, `lowtide run -- job | tee log`) the terminal is shared with others: the
 //! job stays in our process group, the terminal keeps its modes, and Ctrl-C and Ctrl-Z reach all as without us.
+//! A pager at the end of such a pipeline that asks its stderr for keys (`less`) gets none: the keys stay with the
+//! terminal that all share.
 //! Streams of one place share one pipe or pty, so that their order is kept.
 
 use std::io;
