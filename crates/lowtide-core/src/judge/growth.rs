@@ -1,6 +1,7 @@
 //! Rule "enough to accuse": growth is a leak only when it lasted, kept its pace, came in many rises
 //! and is not a fill in disguise. Each condition that fails says what is missing.
 
+use super::epoch::Epoch;
 use super::line::Line;
 use super::tail::Tail;
 use super::words::{evidence, percent, place, stretch};
@@ -92,6 +93,29 @@ impl Missing {
                 "growth is not steady",
                 "a few windows carry it; most pairs of points show none".to_owned(),
                 Some(tail.to + tail.length() / 2.0),
+            );
+        }
+    }
+}
+
+/// Growth that goes on after the first pass over the data keeps at least this share of its pace.
+const AFTER_THE_EPOCH: f64 = 0.5;
+
+impl Missing {
+    /// Growth within the first epoch proves nothing: it has to go on after its end.
+    pub fn unless_it_outlasts(&mut self, line: &Line, tail: &Tail, epoch: Epoch) {
+        let after = line.from(epoch.end());
+        let goes_on = after.len() >= 4
+            && stats::fit(&after.xs, &after.ys)
+                .is_some_and(|part| part.slope >= AFTER_THE_EPOCH * tail.slope);
+        if tail.from < epoch.end() && !goes_on {
+            self.add(
+                "first pass over the data",
+                format!(
+                    "the epoch ended at step {:.0}; growth after it is not shown",
+                    epoch.end()
+                ),
+                Some(epoch.seen_at().max(tail.to + 0.25 * epoch.steps)),
             );
         }
     }

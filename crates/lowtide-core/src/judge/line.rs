@@ -49,6 +49,16 @@ impl Line {
         }
     }
 
+    /// The part before `x`.
+    pub fn until(&self, x: f64) -> Line {
+        let at = self.xs.partition_point(|v| *v < x);
+        Line {
+            xs: self.xs[..at].to_vec(),
+            ys: self.ys[..at].to_vec(),
+            crests: self.crests[..at].to_vec(),
+        }
+    }
+
     /// A process that ends hands everything back: a fall at the very end is no low-water mark. Returns
     /// how many points were cut. (In the middle of a run it may be a collection; the next points tell.)
     fn cut_exit(&mut self) -> usize {

@@ -63,22 +63,17 @@ impl Tail {
     }
 }
 
-/// The ends worth looking at: first the line's own last pieces, newest first, then the grid, longest
-/// first.
-pub fn tails(line: &Line, noise: f64) -> Vec<Tail> {
-    let n = line.len();
-    let smooth = line.smooth();
-    let mut starts = stats::last_breaks(&line.xs, &smooth, noise * noise);
+/// Where the ends worth looking at begin: first the line's own last pieces, newest first, then the
+/// grid, longest first.
+pub fn starts(line: &Line, smooth: &[f64], noise: f64) -> Vec<usize> {
+    let mut starts = stats::last_breaks(&line.xs, smooth, noise * noise);
     for k in 0..GRID_ENDS {
-        let start = k * n / GRID;
+        let start = k * line.len() / GRID;
         if !starts.contains(&start) {
             starts.push(start);
         }
     }
     starts
-        .into_iter()
-        .filter_map(|start| describe(line, &smooth, start, noise))
-        .collect()
 }
 
 /// Noise of the line, at least its ripple.

@@ -45,3 +45,7 @@ pub fn evidence(rule: &str, says: String) -> Evidence {
         says,
     }
 }
+
+pub fn turning(says: &str) -> Evidence {
+    evidence("what would change this", says.to_owned())
+}
