@@ -4,6 +4,7 @@
 //! The flow, as modules: [`sample`] and [`mark`] are what was collected, [`entry`] is what a
 //! recording holds, and the views read what is computed from them.
 
+pub mod check;
 pub mod entry;
 pub mod judge;
 pub mod mark;

@@ -3,8 +3,8 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    attach::AttachArgs, demo::DemoArgs, doctor::DoctorArgs, export::ExportArgs, judge::JudgeArgs,
-    ps::PsArgs, run::RunArgs, runs::RunsArgs,
+    attach::AttachArgs, check::CheckArgs, demo::DemoArgs, doctor::DoctorArgs, export::ExportArgs,
+    judge::JudgeArgs, ps::PsArgs, run::RunArgs, runs::RunsArgs,
 };
 
 /// Tells whether the memory of a training job leaks, warms up or just spikes
@@ -24,6 +24,7 @@ pub enum Verb {
     Attach(AttachArgs),
     Ps(PsArgs),
     Judge(JudgeArgs),
+    Check(CheckArgs),
     Runs(RunsArgs),
     Export(ExportArgs),
     Doctor(DoctorArgs),

@@ -38,7 +38,7 @@ pub struct Judged {
 pub fn open(source: &str, said: &Said) -> Result<Judged> {
     match locate(source)? {
         Found::Recording(path) => replay(&path, source, said),
-        Found::Bytes(bytes) => bare(&bytes, source, said),
+        Found::Bytes(bytes) => from_bytes(&bytes, source, said),
     }
 }
 
@@ -82,7 +82,8 @@ fn replay(path: &Path, source: &str, said: &Said) -> Result<Judged> {
     })
 }
 
-fn bare(bytes: &[u8], source: &str, said: &Said) -> Result<Judged> {
+/// The verdict on the bytes of a file that is no recording.
+pub fn from_bytes(bytes: &[u8], source: &str, said: &Said) -> Result<Judged> {
     let given = said.geometry != Geometry::default();
     let options = import::Options {
         axis: said.axis,
@@ -98,6 +99,10 @@ fn bare(bytes: &[u8], source: &str, said: &Said) -> Result<Judged> {
         }
     })?;
     let mut geometry = imported.geometry.unwrap_or_default();
+    if said.geometry.examples.is_some() {
+        // The length of an epoch that the log shows would beat the one that the flags give.
+        geometry.epoch_steps = None;
+    }
     geometry.merge(&said.geometry);
     let context = Context {
         geometry,
@@ -113,4 +118,37 @@ fn bare(bytes: &[u8], source: &str, said: &Said) -> Result<Judged> {
         series,
         how: Some(imported.how),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_beat_what_the_log_says() {
+        let log: String = (1..=40)
+            .map(|step| format!("Step {step}: RAM {} MB\n", 1000 + 50 * step))
+            .collect();
+        let log = format!("Num examples = 8 | Batch size per device = 2\n{log}");
+        let short = from_bytes(log.as_bytes(), "x", &Said::default()).unwrap();
+        let said = Said {
+            geometry: Geometry {
+                examples: Some(663),
+                ..Geometry::default()
+            },
+            ..Said::default()
+        };
+        let long = from_bytes(log.as_bytes(), "x", &said).unwrap();
+        assert_ne!(short.verdict.decides_at, long.verdict.decides_at);
+        assert!(long.verdict.decides_at.is_some_and(|at| at > 300.0));
+    }
+
+    #[test]
+    fn what_cannot_be_read_has_a_hint_and_its_code() {
+        let unclear = from_bytes(b"t,a_mb,b_mb\n1,2,3\n2,3,4\n", "x.csv", &Said::default());
+        let error = unclear.err().unwrap();
+        let failure = error.downcast_ref::<Failure>().unwrap();
+        assert_eq!(failure.code(), crate::failure::code::UNREADABLE);
+        assert!(error.to_string().contains("x.csv"));
+    }
 }

@@ -14,7 +14,7 @@ mod swing;
 mod tail;
 mod teeth;
 mod tell;
-mod words;
+pub mod words;
 
 use epoch::Epoch;
 use growth::Missing;

@@ -7,7 +7,8 @@ use lowtide_core::mark::Geometry;
 use lowtide_core::units::Bytes;
 use lowtide_core::verdict::{Axis, Class};
 
-use crate::show;
+use crate::show::style::Style;
+use crate::show::{json, text};
 use crate::source::{self, Said};
 
 /// Say whether memory leaks, warms up, spikes or is stable, with the evidence
@@ -93,12 +94,13 @@ pub fn run(args: &JudgeArgs) -> Result<i32> {
     let judged = source::open(&args.source, &args.said.said())?;
     let mut out = std::io::stdout().lock();
     if args.json {
-        writeln!(out, "{}", serde_json::to_string(&judged.verdict)?)?;
+        let object = json::verdict(&judged.verdict, judged.how.as_deref())?;
+        writeln!(out, "{object}")?;
     } else {
-        if let Some(how) = &judged.how {
-            eprintln!("lowtide: {}: {how}", args.source);
-        }
-        write!(out, "{}", show::verdict(&judged.verdict, &judged.series))?;
+        let style = Style::of(&std::io::stdout());
+        let how = judged.how.as_deref();
+        let text = text::render(&judged.verdict, &judged.series, how, style);
+        write!(out, "{text}")?;
     }
     Ok(exit_code(judged.verdict.verdict))
 }

@@ -1,6 +1,7 @@
 //! One file a verb; the wiring of everything else.
 
 pub mod attach;
+pub mod check;
 pub mod common;
 pub mod demo;
 pub mod doctor;
@@ -29,6 +30,7 @@ pub fn main() -> ExitCode {
         Verb::Attach(args) => attach::run(args),
         Verb::Ps(args) => ps::run(args),
         Verb::Judge(args) => judge::run(args),
+        Verb::Check(args) => check::run(args),
         Verb::Runs(args) => runs::run(args),
         Verb::Export(args) => export::run(args),
         Verb::Doctor(args) => doctor::run(args),

@@ -1,19 +1,23 @@
 //! Views: they see core types and decide nothing.
 
+pub mod chart;
+pub mod check;
 pub mod jobs;
+pub mod json;
+pub mod style;
 pub mod summary;
+pub mod text;
 
-use lowtide_core::series::Series;
 use lowtide_core::units::Share;
-use lowtide_core::verdict::Verdict;
 
+use crate::show::style::Style;
 use crate::watch::Watch;
 
 /// What `run`, `attach` and `demo` print when watching ends: the verdict, the numbers, the recording.
 pub fn end_of_run(watch: &Watch) -> String {
     let summary = watch.run.summary();
     let (found, series) = watch.run.judged();
-    let mut out = verdict(&found, series);
+    let mut out = text::render(&found, series, None, Style::of(&std::io::stderr()));
     out.push_str(&summary::text(&summary));
     let spent = watch.spent();
     let wall = summary.seconds.max(1e-9);
@@ -29,15 +33,6 @@ pub fn end_of_run(watch: &Watch) -> String {
             "  {:<10} lowtide judge {}\n",
             "again", summary.name
         ));
-    }
-    out
-}
-
-/// The verdict for a person: one line, then its evidence.
-pub fn verdict(verdict: &Verdict, _series: &Series) -> String {
-    let mut out = format!("{}\n", crate::watch::one_line(verdict));
-    for evidence in &verdict.evidence {
-        out.push_str(&format!("  {}: {}\n", evidence.rule, evidence.says));
     }
     out
 }

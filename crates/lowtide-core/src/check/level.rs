@@ -1,0 +1,97 @@
+//! Bounds on levels that were seen: `--max-swing` (after settling), `--max-peak`, `--min-headroom`.
+
+use super::{Criteria, Finding, Headroom, Outcome, Subject, after};
+use crate::judge::words::place;
+use crate::units::{Bytes, show_bytes};
+
+/// Fewer points after settling say nothing about how much it swings.
+const LEAST: usize = 3;
+
+pub(super) fn max_swing(bound: Bytes, criteria: &Criteria, subject: Subject) -> Finding {
+    let name = "max-swing";
+    let axis = subject.series.axis;
+    let from = match (&criteria.settled_by, subject.verdict.settled_at) {
+        (Some(bound), _) if bound.axis == axis => bound.at,
+        (_, Some(at)) => at,
+        _ => subject.series.buckets().first().map_or(0.0, |b| b.first),
+    };
+    let rest = after(subject.series, from);
+    let low = rest.iter().map(|b| b.floor).fold(f64::INFINITY, f64::min);
+    let high = rest.iter().map(|b| b.crest).fold(0.0, f64::max);
+    let swing = high - low;
+    if rest.is_empty() || (rest.len() < LEAST && swing <= bound.as_f64()) {
+        return Finding::new(
+            name,
+            Outcome::Inconclusive,
+            format!("only {} points from {} on", rest.len(), place(axis, from)),
+        );
+    }
+    let outcome = if swing <= bound.as_f64() {
+        Outcome::Pass
+    } else {
+        Outcome::Fail
+    };
+    let says = format!(
+        "from {} on it stays within {} ({}), allowed {bound}",
+        place(axis, from),
+        show_bytes(swing),
+        super::sizes(low, high)
+    );
+    Finding::new(name, outcome, says).measured(swing, swing, bound.as_f64())
+}
+
+fn peak(subject: Subject) -> Option<(f64, f64)> {
+    subject
+        .series
+        .buckets()
+        .iter()
+        .map(|b| (b.crest, b.first))
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+}
+
+pub(super) fn max_peak(bound: Bytes, subject: Subject) -> Finding {
+    let name = "max-peak";
+    let Some((peak, at)) = peak(subject) else {
+        return Finding::new(name, Outcome::Inconclusive, "there is no point".to_owned());
+    };
+    let outcome = if peak <= bound.as_f64() {
+        Outcome::Pass
+    } else {
+        Outcome::Fail
+    };
+    let says = format!(
+        "peak {} at {}, allowed {bound}",
+        show_bytes(peak),
+        place(subject.series.axis, at)
+    );
+    Finding::new(name, outcome, says).measured(peak, peak, bound.as_f64())
+}
+
+pub(super) fn min_headroom(bound: &Headroom, subject: Subject) -> Finding {
+    let name = "min-headroom";
+    let (Some(limit), Some((peak, _))) = (subject.verdict.limit, peak(subject)) else {
+        return Finding::new(
+            name,
+            Outcome::Inconclusive,
+            "the limit is not known; say it: --limit 32GB".to_owned(),
+        );
+    };
+    let needed = match bound {
+        Headroom::Size(bytes) => bytes.as_f64(),
+        Headroom::Share(share) => share.0 * limit,
+    };
+    let left = limit - peak;
+    let outcome = if left >= needed {
+        Outcome::Pass
+    } else {
+        Outcome::Fail
+    };
+    let says = format!(
+        "{} left at the peak of {} below {}, wanted {}",
+        show_bytes(left),
+        show_bytes(peak),
+        show_bytes(limit),
+        show_bytes(needed)
+    );
+    Finding::new(name, outcome, says).measured(left, left, needed)
+}

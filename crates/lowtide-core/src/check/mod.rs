@@ -1,0 +1,173 @@
+//! The criteria of `lowtide check`: each compares what was measured, with its interval, with a bound
+//! and says pass, fail or inconclusive. The program feeds a series and its verdict; text, JSON,
+//! JUnit and annotations show the same [`Finding`]s.
+
+mod baseline;
+mod bound;
+mod level;
+mod rate;
+mod settled;
+
+pub use bound::{BoundError, Headroom, RateBound, SettleBound};
+
+use serde::Serialize;
+
+use crate::judge::words::{place, stretch};
+use crate::series::{Bucket, Series};
+use crate::units::{Bytes, Share, show_bytes};
+use crate::verdict::{Axis, Class, Verdict};
+
+/// What is asked of a run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Criteria {
+    pub max_rate: Option<RateBound>,
+    pub settled_by: Option<SettleBound>,
+    pub max_swing: Option<Bytes>,
+    pub max_peak: Option<Bytes>,
+    pub min_headroom: Option<Headroom>,
+    pub min_steps: Option<f64>,
+    /// How much more than the baseline is still the same.
+    pub tolerance: Option<Share>,
+}
+
+/// A run as the criteria see it.
+#[derive(Clone, Copy, Debug)]
+pub struct Subject<'a> {
+    pub series: &'a Series,
+    pub verdict: &'a Verdict,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    Pass,
+    Inconclusive,
+    Fail,
+}
+
+/// What one criterion found.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Finding {
+    pub criterion: String,
+    pub outcome: Outcome,
+    pub says: String,
+    /// The measured value's interval, in bytes or on the axis; both ends equal for what was seen
+    /// exactly.
+    pub low: Option<f64>,
+    pub high: Option<f64>,
+    pub bound: Option<f64>,
+}
+
+impl Finding {
+    fn new(criterion: &str, outcome: Outcome, says: String) -> Finding {
+        Finding {
+            criterion: criterion.to_owned(),
+            outcome,
+            says,
+            low: None,
+            high: None,
+            bound: None,
+        }
+    }
+
+    fn measured(mut self, low: f64, high: f64, bound: f64) -> Finding {
+        self.low = Some(low);
+        self.high = Some(high);
+        self.bound = Some(bound);
+        self
+    }
+}
+
+/// All findings, the most important question first.
+pub fn check(criteria: &Criteria, subject: Subject, baseline: Option<Subject>) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    match &criteria.max_rate {
+        Some(bound) => findings.push(rate::max_rate(bound, subject)),
+        None => findings.extend(no_leak(criteria, subject.verdict)),
+    }
+    if let Some(bound) = &criteria.settled_by {
+        findings.push(settled::settled_by(bound, criteria, subject));
+    }
+    if let Some(bound) = criteria.max_swing {
+        findings.push(level::max_swing(bound, criteria, subject));
+    }
+    if let Some(bound) = criteria.max_peak {
+        findings.push(level::max_peak(bound, subject));
+    }
+    if let Some(bound) = &criteria.min_headroom {
+        findings.push(level::min_headroom(bound, subject));
+    }
+    if let Some(steps) = criteria.min_steps {
+        findings.push(min_steps(steps, subject));
+    }
+    if let Some(baseline) = baseline {
+        findings.extend(baseline::compare(criteria.tolerance, subject, baseline));
+    }
+    findings
+}
+
+/// One failure fails the check; else one open question leaves it open.
+pub fn overall(findings: &[Finding]) -> Outcome {
+    findings
+        .iter()
+        .map(|f| f.outcome)
+        .max()
+        .unwrap_or(Outcome::Pass)
+}
+
+/// Without a bound on the rate, a leak fails. That a verdict is not possible yet leaves the check
+/// open only when nothing else was asked: a user who asks for a plateau gets that answered.
+fn no_leak(criteria: &Criteria, verdict: &Verdict) -> Option<Finding> {
+    let asked = *criteria != Criteria::default();
+    let evidence = verdict.evidence.first().map_or("", |e| e.says.as_str());
+    let says = |word: &str| match evidence {
+        "" => word.to_owned(),
+        evidence => format!("{word}: {evidence}"),
+    };
+    let (outcome, says) = match verdict.verdict {
+        Class::Leak => (Outcome::Fail, says("leak")),
+        Class::TooEarly if asked => return None,
+        Class::TooEarly => (Outcome::Inconclusive, says("too early")),
+        other => (Outcome::Pass, other.to_string()),
+    };
+    Some(Finding::new("no-leak", outcome, says))
+}
+
+fn min_steps(steps: f64, subject: Subject) -> Finding {
+    let axis = subject.series.axis;
+    let last = subject.series.buckets().last().map_or(0.0, |b| b.last);
+    let (outcome, says) = if axis != Axis::Step {
+        (
+            Outcome::Inconclusive,
+            "the source has no steps; if its axis counts them, say --axis step".to_owned(),
+        )
+    } else if last >= steps {
+        (
+            Outcome::Pass,
+            format!("watched until {}", place(axis, last)),
+        )
+    } else {
+        (
+            Outcome::Inconclusive,
+            format!(
+                "watched until {} of {}",
+                place(axis, last),
+                stretch(axis, steps)
+            ),
+        )
+    };
+    Finding::new("min-steps", outcome, says).measured(last, last, steps)
+}
+
+/// The buckets from `x` on.
+fn after(series: &Series, x: f64) -> &[Bucket] {
+    let buckets = series.buckets();
+    &buckets[buckets.partition_point(|b| b.first < x)..]
+}
+
+fn sizes(low: f64, high: f64) -> String {
+    format!("{} to {}", show_bytes(low), show_bytes(high))
+}
+
+#[cfg(test)]
+mod tests;

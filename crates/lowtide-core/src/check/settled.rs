@@ -1,0 +1,104 @@
+//! `--settled-by step:90`: growth has ended there, and the floor does not rise after it.
+
+use super::{Criteria, Finding, Outcome, SettleBound, Subject, after};
+use crate::judge::words::place;
+use crate::stats::{noise, slope_interval};
+use crate::units::show_bytes;
+use crate::verdict::Class;
+
+/// A rise after settling that is no growth, as a share of the level, unless `--max-swing` says more.
+/// The founding run moved by 1.5 % on its plateau.
+const LEVEL: f64 = 0.02;
+
+/// Points after the bound without which nothing is said: a slope needs two and its error a third.
+const LEAST: usize = 3;
+
+pub(super) fn settled_by(bound: &SettleBound, criteria: &Criteria, subject: Subject) -> Finding {
+    let name = "settled-by";
+    let (series, verdict) = (subject.series, subject.verdict);
+    if series.axis != bound.axis {
+        return Finding::new(
+            name,
+            Outcome::Inconclusive,
+            format!(
+                "the bound is on the axis {}, the source has {}",
+                bound.axis, series.axis
+            ),
+        );
+    }
+    let wanted = place(series.axis, bound.at);
+    let rest = after(series, bound.at);
+    if rest.len() < LEAST {
+        return Finding::new(
+            name,
+            Outcome::Inconclusive,
+            format!("only {} points from {wanted} on", rest.len()),
+        );
+    }
+    if verdict.verdict == Class::Leak {
+        return Finding::new(
+            name,
+            Outcome::Fail,
+            format!("it still grows after {wanted}"),
+        );
+    }
+    // The judge's own point, known to within half the distance of its points.
+    if let Some(at) = verdict.settled_at {
+        let half = usual_gap(subject) / 2.0;
+        let (low, high) = (at - half, at + half);
+        let says = format!("settled at {}", place(series.axis, at));
+        let outcome = match () {
+            () if high <= bound.at => Some(Outcome::Pass),
+            () if low > bound.at => Some(Outcome::Fail),
+            () => None,
+        };
+        if let Some(outcome) = outcome {
+            return Finding::new(name, outcome, says).measured(low, high, bound.at);
+        }
+    } else if matches!(verdict.verdict, Class::Stable | Class::Spikes) {
+        return Finding::new(name, Outcome::Pass, "it never grew".to_owned());
+    }
+    drift(bound, criteria, subject)
+}
+
+/// What the floor does from the bound on, when the verdict leaves it open.
+fn drift(bound: &SettleBound, criteria: &Criteria, subject: Subject) -> Finding {
+    let rest = after(subject.series, bound.at);
+    let xs: Vec<f64> = rest.iter().map(|b| b.floor_at).collect();
+    let floors: Vec<f64> = rest.iter().map(|b| b.floor).collect();
+    let level = floors.iter().copied().fold(f64::INFINITY, f64::min);
+    let allowed = criteria.max_swing.map_or(LEVEL * level, |b| b.as_f64());
+    let span = xs.last().unwrap_or(&0.0) - xs.first().unwrap_or(&0.0);
+    let wanted = place(subject.series.axis, bound.at);
+    let Some((_, low, high)) = slope_interval(&xs, &floors, noise(&floors)) else {
+        return Finding::new(
+            "settled-by",
+            Outcome::Inconclusive,
+            format!("the points after {wanted} show no slope"),
+        );
+    };
+    let (low, high) = (low * span, high * span);
+    let outcome = if high <= allowed {
+        Outcome::Pass
+    } else if low > allowed {
+        Outcome::Fail
+    } else {
+        Outcome::Inconclusive
+    };
+    let says = format!(
+        "after {wanted} the floor moves by {}; {} would still be settled",
+        super::sizes(low, high),
+        show_bytes(allowed)
+    );
+    Finding::new("settled-by", outcome, says).measured(low, high, allowed)
+}
+
+fn usual_gap(subject: Subject) -> f64 {
+    let mut gaps: Vec<f64> = subject
+        .series
+        .buckets()
+        .windows(2)
+        .map(|w| w[1].first - w[0].first)
+        .collect();
+    crate::stats::median(&mut gaps).unwrap_or(0.0)
+}

@@ -1,0 +1,173 @@
+//! `lowtide check SOURCE`: bounds for CI. Flags, then `lowtide.toml` or `pyproject.toml`, say what is
+//! asked; core answers; the answer goes to stdout, to JUnit and to GitHub.
+
+mod config;
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+use lowtide_core::check::{
+    Criteria, Finding, Headroom, Outcome, RateBound, SettleBound, Subject, check, overall,
+};
+use lowtide_core::units::{Bytes, Share};
+
+use crate::commands::judge::SaidArgs;
+use crate::failure::Failure;
+use crate::show::check as view;
+use crate::source::{self, Judged, Said};
+
+/// Pass or fail a run by bounds, for CI
+#[derive(clap::Args, Clone, Debug)]
+pub struct CheckArgs {
+    /// A run (path, name or `last`), a CSV, an mprof file, a log; `-` is stdin
+    pub source: String,
+    #[command(flatten)]
+    pub said: SaidArgs,
+    #[command(flatten)]
+    pub asked: CheckFlags,
+}
+
+/// What is asked of the run, and where the answer goes.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub struct CheckFlags {
+    /// The floor may rise by so much (1MB/step, 1MB/min); without it a leak fails
+    #[arg(long, value_name = "RATE")]
+    pub max_rate: Option<RateBound>,
+    /// Growth has ended there (step:90, time:10min)
+    #[arg(long, value_name = "PLACE")]
+    pub settled_by: Option<SettleBound>,
+    /// From there on (or from where growth ended) memory stays within so much
+    #[arg(long, value_name = "SIZE")]
+    pub max_swing: Option<Bytes>,
+    /// Memory never exceeds this
+    #[arg(long, value_name = "SIZE")]
+    pub max_peak: Option<Bytes>,
+    /// So much is left below the limit at the peak (2GB, 10%)
+    #[arg(long, value_name = "SIZE")]
+    pub min_headroom: Option<Headroom>,
+    /// Fewer steps than this leave the check open
+    #[arg(long, value_name = "N")]
+    pub min_steps: Option<f64>,
+    /// Another source: neither level nor rate may be higher than its own
+    #[arg(long, value_name = "OTHER")]
+    pub baseline: Option<String>,
+    /// How much above the baseline still counts as equal [default: 5%]
+    #[arg(long, value_name = "SHARE", requires = "baseline")]
+    pub tolerance: Option<Share>,
+    /// What a check that stays open counts as [default: exit code 3]
+    #[arg(long, value_enum, value_name = "WORD")]
+    pub on_inconclusive: Option<OnInconclusive>,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+    /// Write JUnit XML there
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
+}
+
+#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnInconclusive {
+    Pass,
+    Fail,
+}
+
+pub fn run(args: &CheckArgs) -> Result<i32> {
+    let asked = args.asked.clone().completed(Path::new("."))?;
+    let said = args.said.said();
+    let judged = source::open(&args.source, &said)?;
+    finish(&asked, &said, &judged)
+}
+
+impl CheckFlags {
+    /// Fills what the flags leave open from the configuration file in or above `folder`.
+    pub fn completed(self, folder: &Path) -> Result<CheckFlags> {
+        let completed = match config::find(folder) {
+            Ok(Some(config)) => config.complete(self),
+            Ok(None) => Ok(self),
+            Err(error) => Err(error),
+        };
+        completed.map_err(|error| {
+            Failure::usage(format!("{error:#}"))
+                .hint("its keys are the names of check's flags: lowtide check --help")
+                .into()
+        })
+    }
+
+    pub fn criteria(&self) -> Criteria {
+        Criteria {
+            max_rate: self.max_rate,
+            settled_by: self.settled_by,
+            max_swing: self.max_swing,
+            max_peak: self.max_peak,
+            min_headroom: self.min_headroom,
+            min_steps: self.min_steps,
+            tolerance: self.tolerance,
+        }
+    }
+}
+
+/// Checks a judged source, however it came to be, writes every answer and gives the exit code.
+pub fn finish(asked: &CheckFlags, said: &Said, judged: &Judged) -> Result<i32> {
+    let baseline = match &asked.baseline {
+        Some(other) => Some(source::open(other, said)?),
+        None => None,
+    };
+    let findings = check(
+        &asked.criteria(),
+        subject(judged),
+        baseline.as_ref().map(subject),
+    );
+    let outcome = overall(&findings);
+    tell(asked, judged, &findings, outcome)?;
+    Ok(exit_code(outcome, asked.on_inconclusive))
+}
+
+fn subject(judged: &Judged) -> Subject<'_> {
+    Subject {
+        series: &judged.series,
+        verdict: &judged.verdict,
+    }
+}
+
+/// 0 passed, 1 failed, 3 inconclusive unless the user says what that counts as.
+fn exit_code(outcome: Outcome, on_inconclusive: Option<OnInconclusive>) -> i32 {
+    match (outcome, on_inconclusive) {
+        (Outcome::Pass, _) | (Outcome::Inconclusive, Some(OnInconclusive::Pass)) => 0,
+        (Outcome::Fail, _) | (Outcome::Inconclusive, Some(OnInconclusive::Fail)) => 1,
+        (Outcome::Inconclusive, None) => 3,
+    }
+}
+
+fn tell(asked: &CheckFlags, judged: &Judged, findings: &[Finding], outcome: Outcome) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    if asked.json {
+        writeln!(out, "{}", view::json(judged, findings, outcome)?)?;
+    } else {
+        write!(out, "{}", view::text(judged, findings, outcome))?;
+    }
+    // Annotations are read from stdout and stderr alike; stdout may be JSON for another program.
+    if std::env::var_os("GITHUB_ACTIONS").is_some_and(|v| v == "true") {
+        eprint!("{}", view::annotations(judged, findings));
+    }
+    if let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|p| !p.is_empty()) {
+        let path = PathBuf::from(path);
+        std::fs::OpenOptions::new()
+            .append(true)
+            .create(true)
+            .open(&path)
+            .and_then(|mut file| {
+                file.write_all(view::summary(judged, findings, outcome).as_bytes())
+            })
+            .with_context(|| format!("cannot write the job summary {}", path.display()))?;
+    }
+    if let Some(path) = &asked.junit {
+        std::fs::write(path, view::junit(judged, findings))
+            .with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    out.flush()?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

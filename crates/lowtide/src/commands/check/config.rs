@@ -1,0 +1,118 @@
+//! The bounds of a project: `[check]` in `lowtide.toml`, or `[tool.lowtide.check]` in
+//! `pyproject.toml`, in the folder of the command or the nearest one above. Flags win.
+
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use anyhow::{Context as _, Result, anyhow};
+use clap::ValueEnum;
+use serde::Deserialize;
+
+use super::{CheckFlags, OnInconclusive};
+
+#[derive(Debug)]
+pub struct Config {
+    path: PathBuf,
+    check: Table,
+}
+
+/// The same names as the flags.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+struct Table {
+    max_rate: Option<String>,
+    settled_by: Option<String>,
+    max_swing: Option<String>,
+    max_peak: Option<String>,
+    min_headroom: Option<String>,
+    min_steps: Option<f64>,
+    baseline: Option<String>,
+    tolerance: Option<String>,
+    on_inconclusive: Option<String>,
+    junit: Option<PathBuf>,
+}
+
+#[derive(Deserialize)]
+struct LowtideToml {
+    check: Option<Table>,
+}
+
+#[derive(Deserialize)]
+struct PyProject {
+    tool: Option<Tool>,
+}
+
+#[derive(Deserialize)]
+struct Tool {
+    lowtide: Option<LowtideToml>,
+}
+
+/// The nearest file that has bounds in it.
+pub fn find(folder: &Path) -> Result<Option<Config>> {
+    let folder = folder
+        .canonicalize()
+        .with_context(|| format!("cannot look for lowtide.toml in {}", folder.display()))?;
+    for folder in folder.ancestors() {
+        for name in ["lowtide.toml", "pyproject.toml"] {
+            let path = folder.join(name);
+            let Ok(text) = std::fs::read_to_string(&path) else {
+                continue;
+            };
+            if let Some(check) = parse(name, &text).with_context(|| path.display().to_string())? {
+                return Ok(Some(Config { path, check }));
+            }
+        }
+    }
+    Ok(None)
+}
+
+fn parse(name: &str, text: &str) -> Result<Option<Table>> {
+    Ok(if name == "lowtide.toml" {
+        toml::from_str::<LowtideToml>(text)?.check
+    } else {
+        let project: PyProject = toml::from_str(text)?;
+        project.tool.and_then(|t| t.lowtide).and_then(|l| l.check)
+    })
+}
+
+impl Config {
+    pub fn complete(self, flags: CheckFlags) -> Result<CheckFlags> {
+        let Config { path, check } = self;
+        let folder = path.parent().unwrap_or(Path::new("."));
+        let fill = || -> Result<CheckFlags> {
+            let word = check
+                .on_inconclusive
+                .map(|word| {
+                    OnInconclusive::from_str(&word, false)
+                        .map_err(|_| anyhow!("on-inconclusive is `pass` or `fail`, not `{word}`"))
+                })
+                .transpose()?;
+            Ok(CheckFlags {
+                max_rate: flags.max_rate.or(read(check.max_rate)?),
+                settled_by: flags.settled_by.or(read(check.settled_by)?),
+                max_swing: flags.max_swing.or(read(check.max_swing)?),
+                max_peak: flags.max_peak.or(read(check.max_peak)?),
+                min_headroom: flags.min_headroom.or(read(check.min_headroom)?),
+                min_steps: flags.min_steps.or(check.min_steps),
+                // Paths in the file are meant from where the file is.
+                baseline: flags
+                    .baseline
+                    .or(check.baseline.map(|b| folder.join(b).display().to_string())),
+                tolerance: flags.tolerance.or(read(check.tolerance)?),
+                on_inconclusive: flags.on_inconclusive.or(word),
+                json: flags.json,
+                junit: flags.junit.or(check.junit.map(|j| folder.join(j))),
+            })
+        };
+        fill().with_context(|| path.display().to_string())
+    }
+}
+
+fn read<T>(text: Option<String>) -> Result<Option<T>>
+where
+    T: FromStr,
+    T::Err: std::error::Error + Send + Sync + 'static,
+{
+    text.map(|text| text.parse().map_err(anyhow::Error::new))
+        .transpose()
+}

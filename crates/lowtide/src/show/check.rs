@@ -1,0 +1,221 @@
+//! The findings of a check for people, programs, JUnit readers and GitHub.
+
+use std::fmt::Write;
+
+use lowtide_core::check::{Finding, Outcome};
+use lowtide_core::verdict::{SCHEMA, Verdict};
+use serde::Serialize;
+
+use crate::source::Judged;
+
+#[derive(Serialize)]
+struct Report<'a> {
+    schema: u32,
+    source: &'a str,
+    outcome: Outcome,
+    findings: &'a [Finding],
+    verdict: &'a Verdict,
+    read: Option<&'a str>,
+}
+
+fn word(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Pass => "pass",
+        Outcome::Inconclusive => "open",
+        Outcome::Fail => "FAIL",
+    }
+}
+
+fn answer(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Pass => "passed",
+        Outcome::Inconclusive => "inconclusive",
+        Outcome::Fail => "failed",
+    }
+}
+
+pub fn text(judged: &Judged, findings: &[Finding], outcome: Outcome) -> String {
+    let verdict = &judged.verdict;
+    let mut out = format!(
+        "{}: check {} ({})\n",
+        verdict.source,
+        answer(outcome),
+        verdict.verdict
+    );
+    for finding in findings {
+        let _ = writeln!(
+            out,
+            "  {:<4} {}: {}",
+            word(finding.outcome),
+            finding.criterion,
+            finding.says
+        );
+    }
+    if let Some(how) = &judged.how {
+        let _ = writeln!(out, "  read {how}");
+    }
+    out
+}
+
+pub fn json(judged: &Judged, findings: &[Finding], outcome: Outcome) -> serde_json::Result<String> {
+    serde_json::to_string(&Report {
+        schema: SCHEMA,
+        source: &judged.verdict.source,
+        outcome,
+        findings,
+        verdict: &judged.verdict,
+        read: judged.how.as_deref(),
+    })
+}
+
+/// One test case per criterion; an open one is skipped, not failed.
+pub fn junit(judged: &Judged, findings: &[Finding]) -> String {
+    let count = |outcome| findings.iter().filter(|f| f.outcome == outcome).count();
+    let suite = xml(&judged.verdict.source);
+    let mut out = format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite name=\"lowtide check {suite}\" tests=\"{}\" failures=\"{}\" skipped=\"{}\">\n",
+        findings.len(),
+        count(Outcome::Fail),
+        count(Outcome::Inconclusive)
+    );
+    for finding in findings {
+        let (name, says) = (xml(&finding.criterion), xml(&finding.says));
+        let _ = writeln!(out, "    <testcase classname=\"{suite}\" name=\"{name}\">");
+        let _ = match finding.outcome {
+            Outcome::Pass => writeln!(out, "      <system-out>{says}</system-out>"),
+            Outcome::Fail => writeln!(out, "      <failure message=\"{says}\"/>"),
+            Outcome::Inconclusive => writeln!(out, "      <skipped message=\"{says}\"/>"),
+        };
+        out.push_str("    </testcase>\n");
+    }
+    out.push_str("  </testsuite>\n</testsuites>\n");
+    out
+}
+
+/// Characters that XML 1.0 forbids are left out, the special ones are named.
+fn xml(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            c if c < ' ' && !matches!(c, '\t' | '\n' | '\r') => {}
+            '\u{fffe}' | '\u{ffff}' => {}
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// `::error title=…::…` per failure, `::warning` per open question.
+pub fn annotations(judged: &Judged, findings: &[Finding]) -> String {
+    let mut out = String::new();
+    for finding in findings {
+        let level = match finding.outcome {
+            Outcome::Pass => continue,
+            Outcome::Inconclusive => "warning",
+            Outcome::Fail => "error",
+        };
+        let title = format!("lowtide: {}", finding.criterion);
+        let says = format!("{}: {}", judged.verdict.source, finding.says);
+        let _ = writeln!(out, "::{level} title={}::{}", property(&title), data(&says));
+    }
+    out
+}
+
+/// GitHub's escapes for the text of a workflow command.
+fn data(text: &str) -> String {
+    text.replace('%', "%25")
+        .replace('\r', "%0D")
+        .replace('\n', "%0A")
+}
+
+fn property(text: &str) -> String {
+    data(text).replace(':', "%3A").replace(',', "%2C")
+}
+
+/// Markdown for the page of the job.
+pub fn summary(judged: &Judged, findings: &[Finding], outcome: Outcome) -> String {
+    let mut out = format!(
+        "### lowtide check {}: {}\n\nverdict on `{}`: **{}**\n\n| criterion | outcome | measured |\n|---|---|---|\n",
+        answer(outcome),
+        judged.verdict.source,
+        judged.verdict.source,
+        judged.verdict.verdict
+    );
+    for finding in findings {
+        let _ = writeln!(
+            out,
+            "| {} | {} | {} |",
+            finding.criterion,
+            word(finding.outcome),
+            finding.says.replace('|', "\\|")
+        );
+    }
+    out.push('\n');
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::{Said, from_bytes};
+
+    fn case() -> (Judged, Vec<Finding>) {
+        let csv = b"step,MB\n1,300\n2,300\n";
+        let judged = from_bytes(csv, "a<b>.csv", &Said::default()).unwrap();
+        let finding = |criterion: &str, outcome, says: &str| Finding {
+            criterion: criterion.to_owned(),
+            outcome,
+            says: says.to_owned(),
+            low: None,
+            high: None,
+            bound: None,
+        };
+        let findings = vec![
+            finding("max-peak", Outcome::Fail, "peak \"3\" GB & 100 %\nmore"),
+            finding("min-steps", Outcome::Inconclusive, "2 of 120"),
+            finding("no-leak", Outcome::Pass, "stable"),
+        ];
+        (judged, findings)
+    }
+
+    #[test]
+    fn junit_names_failures_and_skips() {
+        let (judged, findings) = case();
+        let xml = junit(&judged, &findings);
+        assert!(
+            xml.contains("tests=\"3\" failures=\"1\" skipped=\"1\""),
+            "{xml}"
+        );
+        assert!(xml.contains("a&lt;b&gt;.csv"), "{xml}");
+        assert!(xml.contains("&quot;3&quot; GB &amp; 100 %"), "{xml}");
+    }
+
+    #[test]
+    fn annotations_are_one_line_each() {
+        let (judged, findings) = case();
+        let text = annotations(&judged, &findings);
+        assert_eq!(text.lines().count(), 2, "{text}");
+        assert!(
+            text.starts_with(
+                "::error title=lowtide%3A max-peak::a<b>.csv: peak \"3\" GB & 100 %25%0Amore\n"
+            ),
+            "{text}"
+        );
+        assert!(text.contains("::warning "), "{text}");
+    }
+
+    #[test]
+    fn the_object_has_outcome_and_verdict() {
+        let (judged, findings) = case();
+        let value: serde_json::Value =
+            serde_json::from_str(&json(&judged, &findings, Outcome::Fail).unwrap()).unwrap();
+        assert_eq!(value["outcome"], "fail");
+        assert_eq!(value["findings"][1]["outcome"], "inconclusive");
+        assert_eq!(value["verdict"]["schema"], 1);
+        assert!(summary(&judged, &findings, Outcome::Fail).contains("| max-peak | FAIL |"));
+    }
+}
