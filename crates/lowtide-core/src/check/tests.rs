@@ -50,6 +50,16 @@ fn the_plateau_test_of_the_founding_story() {
     assert_eq!(outcome, Outcome::Fail, "{findings:#?}");
 }
 
+#[test]
+fn memory_given_back_is_no_swing() {
+    let mut series = plateau(120, None);
+    for step in (130..=240u32).step_by(10) {
+        series.push(Point::new(f64::from(step), 17e9));
+    }
+    let (outcome, findings) = outcome_of(&founding(), &series, &Context::default());
+    assert_eq!(outcome, Outcome::Pass, "{findings:#?}");
+}
+
 fn line(slope: f64) -> Series {
     let mut series = Series::new(Axis::Step, Meter::Rss);
     for step in 0..400u32 {
