@@ -134,7 +134,13 @@ impl Round {
         let mut new_attempt = false;
         if let Some((epoch, total)) = seen.epoch.zip(seen.total).filter(|_| seen.per_epoch) {
             let done = epoch - first_epoch.min(epoch);
+            let before = self.offset.saturating_add(self.n);
+            // Lightning resets the bar of an epoch that is over before it names the next one.
+            if seen.n == 0 && self.epoch == Some(epoch) && self.total == Some(self.n) {
+                return (before, Some((done, total)), false);
+            }
             self.offset = done.saturating_mul(total);
+            new_attempt = self.offset.saturating_add(seen.n) < before;
             per_epoch = Some((done, total));
         } else if seen.n < self.n {
             let near = |total: u64| self.n as f64 >= ROUND_DONE * total as f64;
@@ -303,9 +309,9 @@ impl LineReader {
             // The full bar is drawn once more after the end.
             self.enter(Phase::Train, mark);
         }
-        if let Some((done, total)) = per_epoch.filter(|(_, total)| *total > 0) {
+        if let Some((_, total)) = per_epoch.filter(|(_, total)| *total > 0) {
             self.at_step(step, None, mark);
-            self.at_epoch(done as f64 + seen.n as f64 / total as f64, mark);
+            self.at_epoch(step as f64 / total as f64, mark);
             self.epoch_is(total as f64, mark);
         } else {
             self.at_step(step, seen.total, mark);

@@ -197,6 +197,31 @@ fn a_real_loop_with_a_bar_per_epoch() {
 }
 
 #[test]
+fn a_real_lightning_run() {
+    let text = captured("lightning.log");
+    let seen = steps(&text);
+    assert_eq!((seen[0], *seen.last().unwrap()), (0, 50));
+    assert!(seen.is_sorted(), "{seen:?}");
+    let phases = phases(&text);
+    assert!(!phases.contains(&Phase::Start), "{phases:?}");
+    // The check before training, and one validation per epoch.
+    assert_eq!(
+        phases.iter().filter(|p| **p == Phase::Eval).count(),
+        3,
+        "{phases:?}"
+    );
+}
+
+#[test]
+fn a_bar_per_epoch_that_begins_again_is_a_new_attempt() {
+    let text = "Epoch 1/3: 100%|██| 25/25 [00:01<00:00, 25.0it/s]\n\
+        Epoch 2/3:  20%|█ | 5/25 [00:01<00:00, 25.0it/s]\n\
+        Epoch 1/3:  20%|█ | 5/25 [00:01<00:00, 25.0it/s]\n";
+    assert_eq!(steps(text), [25, 30, 5]);
+    assert_eq!(phases(text), [Phase::Train, Phase::Start]);
+}
+
+#[test]
 fn a_real_state_file() {
     let mark = trainer_state(captured("trainer_state.json").as_bytes(), Micros(0)).unwrap();
     assert_eq!((mark.step, mark.total_steps), (Some(40), Some(40)));
