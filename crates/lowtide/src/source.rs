@@ -24,6 +24,8 @@ pub struct Said {
     pub limit: Option<Bytes>,
     pub column: Option<String>,
     pub unit: Option<String>,
+    /// A bound speaks of steps: an axis that does not say what it counts is steps.
+    pub steps_expected: bool,
 }
 
 /// A source with its verdict.
@@ -89,7 +91,7 @@ pub fn from_bytes(bytes: &[u8], source: &str, said: &Said) -> Result<Judged> {
         axis: said.axis,
         column: said.column.clone(),
         unit: said.unit.clone(),
-        steps_expected: given,
+        steps_expected: given || said.steps_expected,
     };
     let imported = import::read(bytes, source, &options).map_err(|error| {
         let failure = Failure::unseen(format!("{source}: {error}"));

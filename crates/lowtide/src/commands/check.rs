@@ -11,6 +11,7 @@ use lowtide_core::check::{
     Criteria, Finding, Headroom, Outcome, RateBound, SettleBound, Subject, check, overall,
 };
 use lowtide_core::units::{Bytes, Share};
+use lowtide_core::verdict::Axis;
 
 use crate::commands::judge::SaidArgs;
 use crate::failure::Failure;
@@ -74,7 +75,10 @@ pub enum OnInconclusive {
 
 pub fn run(args: &CheckArgs) -> Result<i32> {
     let asked = args.asked.clone().completed(Path::new("."))?;
-    let said = args.said.said();
+    let said = Said {
+        steps_expected: asked.speaks_of_steps(),
+        ..args.said.said()
+    };
     let judged = source::open(&args.source, &said)?;
     finish(&asked, &said, &judged)
 }
@@ -92,6 +96,13 @@ impl CheckFlags {
                 .hint("its keys are the names of check's flags: lowtide check --help")
                 .into()
         })
+    }
+
+    /// Bounds on steps say what the axis of a bare table counts.
+    fn speaks_of_steps(&self) -> bool {
+        self.min_steps.is_some()
+            || self.settled_by.is_some_and(|b| b.axis == Axis::Step)
+            || self.max_rate.is_some_and(|b| b.per == Axis::Step)
     }
 
     pub fn criteria(&self) -> Criteria {

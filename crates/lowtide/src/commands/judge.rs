@@ -86,6 +86,7 @@ impl SaidArgs {
             limit: self.limit,
             column: self.column.clone(),
             unit: self.unit.clone(),
+            steps_expected: false,
         }
     }
 }

@@ -91,3 +91,39 @@ fn a_check_writes_junit() {
     assert!(xml.contains("tests=\"5\" failures=\"1\""), "{xml}");
     assert!(xml.contains("<failure message=\"peak"), "{xml}");
 }
+
+#[test]
+fn the_founding_plateau_test_is_one_line() {
+    let asked = CheckFlags {
+        settled_by: "step:90".parse().ok(),
+        max_swing: "500MB".parse().ok(),
+        min_steps: Some(120.0),
+        ..CheckFlags::default()
+    };
+    let said = Said {
+        steps_expected: asked.speaks_of_steps(),
+        ..Said::default()
+    };
+    // A table whose axis is a bare `t`, as the founding team kept it: the bounds say that it is steps.
+    let rows = |until: u32| -> String {
+        let row = |i: u32| {
+            format!(
+                "{},{}\n",
+                i * 10,
+                4000 + (i * 10).min(83) * 165 + i * 7 % 13
+            )
+        };
+        format!(
+            "t,value_mb\n{}",
+            (1..=until / 10).map(row).collect::<String>()
+        )
+    };
+    for (until, code) in [(120, 0), (240, 0), (70, 3)] {
+        let judged = from_bytes(rows(until).as_bytes(), "log", &said).unwrap();
+        assert_eq!(
+            finish(&asked, &said, &judged).unwrap(),
+            code,
+            "until {until}"
+        );
+    }
+}
