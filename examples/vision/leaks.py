@@ -16,9 +16,9 @@ NAMES = ("collator", "list", "graph", "graph-aux", "native", "log-history", "rec
 
 NATIVE_BYTES = 8_000_000
 NATIVE_PIECE = 50_000
-# A list of floats: 8 bytes for each place and 24 for each number.
+# A list of floats: 8 bytes for each place, and 32 for each number (24, rounded up by the allocator).
 HISTORY_NUMBERS = 100_000
-HISTORY_BYTES = HISTORY_NUMBERS * (8 + 24)
+HISTORY_BYTES = HISTORY_NUMBERS * (8 + 32)
 WORKER_BYTES = 1_000_000
 # The auxiliary metric looks at the last tokens only: the size of its graph is then the same in
 # every step.

@@ -39,3 +39,22 @@ def watched(watcher, monkeypatch):
     _marks._after_fork()  # forgets all that other tests said
     yield watcher
     _marks._after_fork()
+
+
+@pytest.fixture(scope="session")
+def program():
+    """The lowtide program: LOWTIDE_BIN, or what cargo built in this tree."""
+    given = os.environ.get("LOWTIDE_BIN")
+    candidates = [Path(given)] if given else [ROOT / "target" / kind / "lowtide" for kind in ("release", "debug")]
+    for path in candidates:
+        if path.is_file():
+            return str(path)
+    pytest.fail("no lowtide program: run `cargo build`, or set LOWTIDE_BIN")
+
+
+@pytest.fixture(scope="session")
+def recordings(program, tmp_path_factory):
+    """Recordings of examples/vision by mode: each mode runs once in a test run."""
+    from vision import Recordings
+
+    return Recordings(program, tmp_path_factory.mktemp("vision"))
