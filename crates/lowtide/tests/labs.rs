@@ -1,0 +1,162 @@
+//! Every lab, run for real under `lowtide run` and judged from its recording. The labs mostly
+//! sleep, so a few run side by side.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Labs that run at once: two cores, and most of a lab's time is sleep.
+const AT_ONCE: usize = 4;
+/// Fifteen teeth, stairs or evaluations of ten steps each, in a time that a test may take.
+const SCALE: [&str; 4] = ["--steps", "150", "--seconds", "24"];
+/// Often enough to see nearly every step.
+const INTERVAL: &str = "100ms";
+/// Share of wall time for careful looks (PSS). The usual 0.1 % is made for hours: of 24 seconds it
+/// leaves a few looks, which come too late to see when copy-on-read ended.
+const BUDGET: &str = "5%";
+
+struct Lab {
+    name: &'static str,
+    /// Further arguments of the lab.
+    size: &'static [&'static str],
+    /// Further arguments of `lowtide judge`.
+    judge: &'static [&'static str],
+    /// Any of these is right.
+    expects: &'static [&'static str],
+}
+
+const fn lab(name: &'static str, expects: &'static [&'static str]) -> Lab {
+    Lab {
+        name,
+        size: &[],
+        judge: &[],
+        expects,
+    }
+}
+
+const LABS: &[Lab] = &[
+    lab("list_leak", &["leak"]),
+    lab("malloc_leak", &["leak"]),
+    lab("mmap_leak", &["leak"]),
+    lab("shm_leak", &["leak"]),
+    lab("thread_leak", &["leak"]),
+    lab("fd_leak", &["leak"]),
+    lab("gc_saw_leak", &["leak"]),
+    // Spikes of 150 MB: touching more pages than that takes longer than a step.
+    Lab {
+        size: &["--size", "0.1"],
+        ..lab("eval_spike_leak", &["leak"])
+    },
+    lab("slow_leak", &["leak"]),
+    lab("late_leak", &["leak"]),
+    lab("stairs_leak", &["leak"]),
+    lab("worker_leak", &["leak"]),
+    lab("leak_ends", &["warm-up"]),
+    Lab {
+        judge: &["--examples", "288", "--batch", "2", "--accumulate", "4"],
+        ..lab("first_epoch_cache", &["warm-up"])
+    },
+    lab("lru_cache", &["warm-up"]),
+    lab("fragmentation", &["warm-up"]),
+    lab("fork_readers", &["warm-up", "stable"]),
+    lab("pymalloc", &["spikes"]),
+    // Workers that live for a second are rarely all measured in one careful look, so the tree's
+    // sum may stay undecided; it must not be an accusation.
+    lab("pool_recreated", &["spikes", "stable", "too-early"]),
+    lab("page_cache", &["stable"]),
+    lab("stable", &["stable"]),
+];
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../labs")
+}
+
+/// What is wrong with the verdict on this lab, if anything.
+fn fault(lab: &Lab, recordings: &Path) -> Option<String> {
+    let recording = recordings.join(lab.name);
+    let run = lowtide(&["run", "--interval", INTERVAL, "--budget", BUDGET, "-o"])
+        .arg(&recording)
+        .arg("--")
+        .arg("python3")
+        .arg(folder().join(format!("{}.py", lab.name)))
+        .args(SCALE)
+        .args(lab.size)
+        // Labs that need a file put it where they are started.
+        .current_dir(recordings)
+        .output()
+        .expect("lowtide starts");
+    if !run.status.success() {
+        return Some(format!("{}: the run failed\n{}", lab.name, shown(&run)));
+    }
+    let judged = lowtide(&["judge", "--json"])
+        .args(lab.judge)
+        .arg(&recording)
+        .output()
+        .expect("lowtide starts");
+    let verdict: serde_json::Value = match serde_json::from_slice(&judged.stdout) {
+        Ok(verdict) => verdict,
+        Err(error) => return Some(format!("{}: {error}\n{}", lab.name, shown(&judged))),
+    };
+    let called = verdict["verdict"].as_str().unwrap_or_default();
+    (!lab.expects.contains(&called)).then(|| {
+        format!(
+            "{}: called {called}, expected {}\n{verdict:#}",
+            lab.name,
+            lab.expects.join(" or ")
+        )
+    })
+}
+
+fn lowtide(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lowtide"));
+    command.args(arguments);
+    command
+}
+
+fn shown(output: &Output) -> String {
+    format!(
+        "{}\n{}{}",
+        output.status,
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    )
+}
+
+#[test]
+#[ignore = "two minutes of real programs; scripts/test runs it"]
+fn every_lab_gets_its_verdict() {
+    // Not in /tmp, which may be a tmpfs: a file that is mapped there counts as shared memory.
+    let recordings = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+    let (next, faults) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    std::thread::scope(|scope| {
+        for _ in 0..AT_ONCE {
+            scope.spawn(|| {
+                while let Some(lab) = LABS.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    if let Some(fault) = fault(lab, recordings.path()) {
+                        faults.lock().expect("no thread panicked").push(fault);
+                    }
+                }
+            });
+        }
+    });
+    let faults = faults.into_inner().expect("no thread panicked");
+    assert!(faults.is_empty(), "{}", faults.join("\n\n"));
+}
+
+/// A lab that nobody runs, or a row for a lab that is gone, would go unnoticed.
+#[test]
+fn the_table_has_every_lab() {
+    let mut found: Vec<String> = std::fs::read_dir(folder())
+        .expect("labs/")
+        .map(|entry| entry.expect("a readable folder").path())
+        .filter(|path| path.extension().is_some_and(|e| e == "py"))
+        .filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned()))
+        // What the labs share, and the one that needs torch (tests/python runs the real stack).
+        .filter(|name| name != "lab" && name != "torch_loader")
+        .collect();
+    found.sort();
+    let mut listed: Vec<&str> = LABS.iter().map(|lab| lab.name).collect();
+    listed.sort_unstable();
+    assert_eq!(found, listed);
+}
