@@ -121,24 +121,68 @@ impl Missing {
     }
 }
 
-/// Growth against what the process held before it.
-fn size(tail: &Tail) -> f64 {
-    tail.growth() / tail.level.max(RUNTIME)
+/// How long growth has to last, at this pace.
+struct Lasting {
+    first: f64,
+    from: f64,
+    axis: Axis,
+    /// Growth per unit of the axis, against what the process held before it.
+    pace: f64,
+    /// Half the width of the pace's interval against it.
+    unsure: f64,
+}
+
+impl Lasting {
+    fn of(first: f64, tail: &Tail, axis: Axis) -> Lasting {
+        Lasting {
+            first,
+            from: tail.from,
+            axis,
+            pace: tail.slope / tail.level.max(RUNTIME),
+            unsure: match axis {
+                Axis::Step => 0.0,
+                Axis::Time | Axis::Sample => (tail.high - tail.low) / (2.0 * tail.slope),
+            },
+        }
+    }
+
+    /// Growth until `x`, against what the process held before.
+    fn size(&self, x: f64) -> f64 {
+        self.pace * (x - self.from)
+    }
+
+    /// The share of the run that it has and the share that it needs, at `x`.
+    fn share(&self, x: f64) -> (f64, f64) {
+        let need = LEAST_SHARE + SHARE_PER_SIZE * self.size(x) + SHARE_PER_DOUBT * self.unsure;
+        let has = (x - self.from) / (x - self.first);
+        (has, need.min(MOST_SHARE))
+    }
+
+    fn seconds(&self, x: f64) -> f64 {
+        match self.axis {
+            Axis::Time => (MOST_SECONDS * self.size(x)).clamp(LEAST_SECONDS, MOST_SECONDS),
+            Axis::Step | Axis::Sample => 0.0,
+        }
+    }
+
+    /// Where it will have lasted long enough, if it goes on like this.
+    fn decides_at(&self, last: f64) -> Option<f64> {
+        let step = (last - self.first) / 20.0;
+        (1..400).map(|k| last + step * f64::from(k)).find(|x| {
+            let (has, need) = self.share(*x);
+            has >= need && x - self.from >= self.seconds(*x)
+        })
+    }
 }
 
 pub fn missing(whole: &Line, line: &Line, tail: &Tail, axis: Axis, toothed: bool) -> Missing {
     let mut missing = Missing::default();
     let (first, last) = (whole.first_x(), whole.last_x());
     let watched = last - first;
-    let size = size(tail);
-    let share = tail.length() / watched;
-    let unsure = match axis {
-        Axis::Step => 0.0,
-        Axis::Time | Axis::Sample => (tail.high - tail.low) / (2.0 * tail.slope),
-    };
-    let need = (LEAST_SHARE + SHARE_PER_SIZE * size + SHARE_PER_DOUBT * unsure).min(MOST_SHARE);
+    let lasting = Lasting::of(first, tail, axis);
+    let size = lasting.size(tail.to);
+    let (share, need) = lasting.share(tail.to);
     if share < need {
-        let at = (tail.from - need * first) / (1.0 - need);
         missing.add(
             "growth must outlast what came before",
             format!(
@@ -148,11 +192,11 @@ pub fn missing(whole: &Line, line: &Line, tail: &Tail, axis: Axis, toothed: bool
                 percent(size),
                 percent(need)
             ),
-            Some(at),
+            lasting.decides_at(last),
         );
     }
-    let seconds = (MOST_SECONDS * size).clamp(LEAST_SECONDS, MOST_SECONDS);
-    if axis == Axis::Time && tail.length() < seconds {
+    let seconds = lasting.seconds(tail.to);
+    if tail.length() < seconds {
         missing.add(
             "time stands for work",
             format!(
@@ -161,7 +205,7 @@ pub fn missing(whole: &Line, line: &Line, tail: &Tail, axis: Axis, toothed: bool
                 stretch(axis, tail.length()),
                 stretch(axis, seconds)
             ),
-            Some(tail.from + seconds),
+            lasting.decides_at(last),
         );
     }
     let spacing = watched / (line.len().max(2) - 1) as f64;

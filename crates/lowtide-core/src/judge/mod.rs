@@ -66,14 +66,17 @@ pub fn worst<'a>(verdicts: impl IntoIterator<Item = &'a Verdict>) -> Option<&'a 
     })
 }
 
-/// Share of such calls that were right on the scored traces (see bench/verdicts).
+/// Share of such calls that were right on the scored traces: the shared ones and recordings of programs
+/// whose behaviour is known, with at least 12 points and a label of medium or high confidence. Leak 59 of
+/// 59, warm-up 54 of 57, spikes 20 of 21, stable 26 of 26; (right + 1) / (all + 2), so that no small number
+/// of them claims certainty.
 fn confidence(class: Class) -> Option<f64> {
     match class {
-        Class::Leak => Some(0.9),
+        Class::Leak => Some(0.98),
         Class::TooEarly => None,
-        Class::WarmUp => Some(0.9),
-        Class::Spikes => Some(0.9),
-        Class::Stable => Some(0.9),
+        Class::WarmUp => Some(0.93),
+        Class::Spikes => Some(0.91),
+        Class::Stable => Some(0.96),
     }
 }
 

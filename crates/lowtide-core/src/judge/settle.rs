@@ -91,12 +91,32 @@ impl Plateau {
             return (line.xs[reached], mean);
         };
         let (x, y) = (line.xs[reached - 1], line.ys[reached - 1]);
-        let on = self.tail.level + self.tail.slope.min(slope / 2.0) * (x - self.tail.from);
+        let on = self.level_near(line, reached, x, slope);
         let meet = x + (on - y) / slope;
-        let latest = line.xs[(reached + 1).min(line.len() - 1)];
+        // Not later than the first point that stands on the plateau within its noise.
+        let on_it = |i: &usize| line.ys[*i] >= on - 2.0 * self.tail.noise;
+        let latest = line.xs[(reached..line.len()).find(on_it).unwrap_or(reached)];
         (
             meet.clamp(x, latest),
             slope_of(from..reached).unwrap_or(mean),
         )
+    }
+
+    /// The level of the plateau where growth met it, carried back to `x`. It may sink or creep later, and
+    /// its first points may still belong to the growth: the highest of several fits is right for both.
+    fn level_near(&self, line: &Line, reached: usize, x: f64, slope: f64) -> f64 {
+        let rest = line.len() - reached;
+        let back = (0..4)
+            .filter_map(|k| {
+                let start = reached + k * rest / 5;
+                let fit = stats::fit(&line.xs[start..], &line.ys[start..])?;
+                (fit.slope < slope / 2.0).then(|| fit.at(x))
+            })
+            .max_by(f64::total_cmp);
+        let highest = line.ys[reached..]
+            .iter()
+            .copied()
+            .fold(self.level, f64::max);
+        back.unwrap_or(self.level).min(highest)
     }
 }

@@ -279,7 +279,7 @@ impl Case<'_> {
     ) -> Verdict {
         verdict.creep = tail.low > 0.0 && tail.growth() >= MATERIAL * tail.level;
         let mostly = tail.growth() > MOSTLY * plateau.rise;
-        if verdict.creep && mostly && tail.points < growth::FEW_POINTS {
+        if verdict.creep && mostly && self.series.count() < growth::FEW_POINTS as u64 {
             verdict.evidence.push(evidence(
                 "few points",
                 format!(
@@ -307,7 +307,7 @@ impl Case<'_> {
             ),
         ));
         let swing = Swing::of(whole);
-        let class = self.class(&mut verdict, whole, line, plateau, swing, epoch);
+        let class = self.class(&mut verdict, (whole, line), plateau, swing, epoch);
         verdict.verdict = class;
         verdict.leaking = Some(false);
         verdict.confidence = confidence(class);
@@ -334,8 +334,7 @@ impl Case<'_> {
     fn class(
         &self,
         verdict: &mut Verdict,
-        whole: &Line,
-        line: &Line,
+        (whole, line): (&Line, &Line),
         plateau: Plateau,
         swing: Option<Swing>,
         epoch: Option<Epoch>,
