@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import socket
 import subprocess
 import sys
 
@@ -20,6 +21,7 @@ def watch(tmp_path, *command):
         [LOWTIDE, "run", "--interval", "200ms", "-o", folder, "--", *map(str, command)],
         capture_output=True,
         text=True,
+        timeout=300,
         env={**os.environ, "LOWTIDE_HOME": str(tmp_path / "home")},
     )
     assert done.returncode == 0, done.stderr
@@ -32,6 +34,12 @@ def watch(tmp_path, *command):
     )
     rows = [json.loads(line) for line in processes.stdout.splitlines()]
     return json.loads(verdict.stdout), rows
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
 
 
 def roles(rows):
@@ -67,7 +75,7 @@ def test_torchrun_with_two_ranks(tmp_path):
     pytest.importorskip("torch")
     verdict, rows = watch(
         tmp_path, sys.executable, "-m", "torch.distributed.run", "--nproc_per_node=2",
-        "--master_addr=127.0.0.1", "--master_port=0", JOBS / "ranks.py",
+        "--master_addr=127.0.0.1", f"--master_port={free_port()}", JOBS / "ranks.py",
     )
     assert verdict["process"]["role"] == "rank 0 of 2"
     seen = roles(rows)

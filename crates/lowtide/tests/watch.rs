@@ -64,9 +64,9 @@ fn python(word: &str) -> Started {
     let mut command = Command::new("python3");
     let started = Started(command.args(["-c", code, word]).spawn().unwrap());
     // Where `python3` is a script that looks for the real one, that one is not there at once.
-    let comm = format!("/proc/{}/comm", started.0.id());
+    let exe = format!("/proc/{}/exe", started.0.id());
     wait_for("the interpreter", || {
-        fs::read_to_string(&comm).is_ok_and(|name| name.starts_with("python"))
+        fs::read_link(&exe).is_ok_and(|exe| exe.to_string_lossy().contains("python"))
     });
     started
 }
@@ -389,4 +389,38 @@ fn secrets_on_the_command_line_are_not_recorded() {
     ]);
     let bytes = fs::read(folder.join("recording.lowtide")).unwrap();
     assert!(!bytes.windows(13).any(|part| part == b"tellnobody123"));
+}
+
+#[test]
+fn check_runs_a_command_and_judges_it() {
+    let place = Place::new();
+    let job = "for i in $(seq 1 40); do echo step $i/40; sleep 0.05; done";
+    let passed = place.output(&[
+        "check",
+        "--max-peak",
+        "1GB",
+        "-i",
+        "50ms",
+        "--",
+        "sh",
+        "-c",
+        job,
+    ]);
+    assert_eq!(passed.status.code(), Some(0), "{}", stderr(&passed));
+    let failed = place.output(&[
+        "check",
+        "--max-peak",
+        "1kB",
+        "-i",
+        "50ms",
+        "--",
+        "sh",
+        "-c",
+        job,
+    ]);
+    assert_eq!(failed.status.code(), Some(1), "{}", stderr(&failed));
+    let broken = place.output(&["check", "--max-peak", "1GB", "--", "sh", "-c", "exit 7"]);
+    assert_eq!(broken.status.code(), Some(4));
+    let said = stderr(&broken);
+    assert!(said.contains("code 7") && said.contains("hint:"), "{said}");
 }

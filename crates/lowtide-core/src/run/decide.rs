@@ -57,15 +57,22 @@ impl Run {
             verdict: self.judge_lines(&self.tree),
         };
         let level = self.tree.extremes.max.max(1.0);
-        let watched = self.watched().map(|(track, _)| Candidate {
-            who: Who::Process(track),
-            verdict: self.judge_lines(&track.lines),
-        });
+        // In a script of short commands the one watched last says nothing of the run.
+        let watched = self
+            .watched()
+            .filter(|(track, _)| track.member.role.trains() || self.lived_long(track))
+            .map(|(track, _)| Candidate {
+                who: Who::Process(track),
+                verdict: self.judge_lines(&track.lines),
+            });
         let others = self.other_candidates(level);
         let chosen = self.choose(&tree, watched.as_ref(), &others, level);
         let lines = match chosen.who {
             Who::Process(track) => &track.lines,
-            Who::Role(role) => self.roles.get(role).unwrap_or(&self.tree),
+            Who::Role(role) => self
+                .roles
+                .get(role)
+                .map_or(&self.tree, |track| &track.lines),
             Who::Tree => &self.tree,
             Who::Gpu => self.gpu.as_ref().unwrap_or(&self.tree),
         };
@@ -81,7 +88,7 @@ impl Run {
         }
     }
 
-    fn judge_lines(&self, lines: &Lines) -> Verdict {
+    pub(super) fn judge_lines(&self, lines: &Lines) -> Verdict {
         let series = self.series_of(lines);
         let headroom = self.headroom();
         let context = Context {
@@ -103,26 +110,27 @@ impl Run {
         }
     }
 
+    fn lived_long(&self, track: &ProcessTrack) -> bool {
+        let until = track.gone.unwrap_or(self.last_at);
+        until.since(track.since).seconds() >= LIVED * self.last_at.seconds()
+    }
+
     /// Processes, roles and GPUs whose growth could matter; the cheap look at extremes keeps the
     /// cost of a tree of a thousand idle processes near zero.
     fn other_candidates(&self, level: f64) -> Vec<Candidate<'_>> {
-        let lived_long = |track: &ProcessTrack| {
-            track.gone.is_none()
-                && self.last_at.since(track.since).seconds() >= LIVED * self.last_at.seconds()
-        };
         let grew = |lines: &Lines| lines.extremes.last - lines.extremes.min >= MATERIAL * level;
         let watched = self.watched.as_ref().map(|(id, _)| *id);
         let processes = self
             .processes
             .values()
             .filter(|track| Some(track.member.id) != watched)
-            .filter(|track| lived_long(track) && grew(&track.lines))
+            .filter(|track| track.gone.is_none() && self.lived_long(track) && grew(&track.lines))
             .map(|track| (Who::Process(track), &track.lines));
         let roles = self
             .roles
             .iter()
-            .filter(|(_, lines)| grew(lines))
-            .map(|(role, lines)| (Who::Role(role), lines));
+            .filter(|(_, track)| grew(&track.lines))
+            .map(|(role, track)| (Who::Role(role), &track.lines));
         let gpu = self.gpu.iter().map(|lines| (Who::Gpu, lines));
         processes
             .chain(roles)

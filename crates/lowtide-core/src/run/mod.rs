@@ -22,14 +22,14 @@ use crate::sample::{Basis, Limit, Reading, Sample};
 use crate::units::{Bytes, Micros};
 
 use steps::{Moment, Steps};
-use track::Lines;
+use track::{Lines, RoleTrack, Together};
 
 /// Everything that is remembered of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Run {
     header: Header,
     processes: BTreeMap<ProcId, ProcessTrack>,
-    roles: BTreeMap<&'static str, Lines>,
+    roles: BTreeMap<&'static str, RoleTrack>,
     tree: Lines,
     gpu: Option<Lines>,
     steps: Steps,
@@ -140,7 +140,7 @@ impl Run {
                 .binary_search_by_key(&id.pid, |reading| reading.id.pid);
             found.is_ok_and(|at| next.readings[at].id == id && next.readings[at].is_alive())
         };
-        let mut by_role: BTreeMap<&'static str, f64> = BTreeMap::new();
+        let mut by_role: BTreeMap<&'static str, Together> = BTreeMap::new();
         let mut gpu = None;
         let mut anybody = false;
         for reading in look.readings.iter().filter(|reading| lives_on(reading.id)) {
@@ -149,13 +149,16 @@ impl Run {
             };
             anybody = true;
             track.push(reading, moment);
-            *by_role.entry(track.member.role.name()).or_default() += own_share(reading).as_f64();
+            by_role
+                .entry(track.member.role.name())
+                .or_default()
+                .add(reading);
             if let Some(bytes) = reading.gpu {
                 *gpu.get_or_insert(0.0) += bytes.as_f64();
             }
         }
-        for (role, held) in by_role {
-            self.roles.entry(role).or_default().push(held, moment);
+        for (role, together) in by_role {
+            self.roles.entry(role).or_default().push(&together, moment);
         }
         if let Some(bytes) = gpu {
             self.gpu.get_or_insert_default().push(bytes, moment);
@@ -172,7 +175,9 @@ impl Run {
         let mut dead: Vec<(ProcId, u64)> = self
             .processes
             .iter()
-            .filter(|(_, track)| track.gone.is_some())
+            .filter(|(id, track)| {
+                track.gone.is_some() && self.watched.as_ref().is_none_or(|(kept, _)| kept != *id)
+            })
             .map(|(id, track)| (*id, track.held.max as u64))
             .collect();
         if dead.len() <= DEAD_KEPT {

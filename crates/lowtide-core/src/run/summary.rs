@@ -1,13 +1,12 @@
 //! The end of a run in numbers: what `run` and `attach` print when the job is over.
 
-use std::collections::BTreeMap;
-
 use serde::Serialize;
 
 use crate::entry::Exit;
 use crate::mark::MarkSource;
 use crate::sample::{Basis, Limit};
 use crate::units::Bytes;
+use crate::verdict::Class;
 
 use super::Run;
 use super::track::{Extremes, ProcessTrack, floor_ends};
@@ -57,25 +56,16 @@ pub struct ProcessLine {
 #[derive(Clone, Debug, Serialize)]
 pub struct RoleLine {
     pub role: &'static str,
-    /// Alive at the last look.
-    pub alive: usize,
+    /// Most that lived at a time.
+    pub count: usize,
     /// Ever seen (of those still remembered).
     pub seen: usize,
-    /// What each would show by itself, added up; pages shared between them count many times.
+    /// What each showed by itself then, added up; pages shared between them count many times.
     pub rss: Bytes,
-    /// What they add to the machine: every page once.
+    /// What they added to the machine then: every page once.
     pub own: Bytes,
-    pub own_max: Bytes,
-    /// Change of `own` from the first to the last floor.
-    pub change: f64,
-}
-
-impl RoleLine {
-    /// Constant overhead is told apart from growth: less than 2 % or 5 MB either way is flat,
-    /// about what an idle interpreter moves by itself.
-    pub fn is_flat(&self) -> bool {
-        self.change.abs() <= (0.02 * self.own_max.as_f64()).max(5e6)
-    }
+    /// How that behaved: constant overhead is told apart from growth.
+    pub verdict: Class,
 }
 
 impl Run {
@@ -101,34 +91,28 @@ impl Run {
     }
 
     fn role_lines(&self) -> Vec<RoleLine> {
-        let mut lines: BTreeMap<&'static str, RoleLine> = BTreeMap::new();
-        for track in self.processes.values() {
-            let role = track.member.role.name();
-            let line = lines.entry(role).or_insert_with(|| {
-                let own = self.roles.get(role);
-                let (first, last) = own
-                    .and_then(|lines| floor_ends(&lines.time))
-                    .unwrap_or_default();
-                RoleLine {
-                    role,
-                    alive: 0,
-                    seen: 0,
-                    rss: Bytes::ZERO,
-                    own: Bytes(own.map_or(0.0, |lines| lines.extremes.last) as u64),
-                    own_max: Bytes(own.map_or(0.0, |lines| lines.extremes.max) as u64),
-                    change: last - first,
-                }
-            });
-            line.seen += 1;
-            // At the end of a run everybody is gone: the last look counts those who were there then.
-            let present = track.gone.is_none_or(|at| at >= self.last_at);
-            if present {
-                line.alive += 1;
-                line.rss = line.rss + Bytes(track.rss.last as u64);
-            }
-        }
-        let mut lines: Vec<RoleLine> = lines.into_values().collect();
-        lines.sort_by_key(|line| std::cmp::Reverse(line.own_max));
+        let seen = |role: &str| {
+            let of_role = self
+                .processes
+                .values()
+                .filter(|track| track.member.role.name() == role);
+            of_role.count()
+        };
+        let mut lines: Vec<RoleLine> = self
+            .roles
+            .iter()
+            .map(|(role, track)| RoleLine {
+                role,
+                count: track.most,
+                seen: seen(role),
+                rss: Bytes(track.rss_of_most as u64),
+                own: Bytes(track.own_of_most as u64),
+                verdict: self.judge_lines(&track.lines).verdict,
+            })
+            // Processes whose role was another one at first leave an empty line behind.
+            .filter(|line| line.seen > 0)
+            .collect();
+        lines.sort_by_key(|line| std::cmp::Reverse(line.own));
         lines
     }
 }

@@ -223,3 +223,20 @@ fn a_pool_that_is_made_anew_does_not_make_us_grow() {
     }
     assert!(run.processes().count() < 100);
 }
+
+#[test]
+fn a_short_command_at_the_end_does_not_decide_for_the_run() {
+    let mut run = watch(900, |n| {
+        (
+            reading(1, 300.0 * MB + jitter(n), 0.0),
+            reading(2, 20.0 * MB, 0.0),
+        )
+    });
+    run.apply(&member(3, Role::Other));
+    run.apply(&Entry::Watch {
+        at: Micros(900_000_000),
+        id: id(3),
+        why: "most memory".to_owned(),
+    });
+    assert_eq!(run.verdict().verdict, Class::Stable);
+}

@@ -76,6 +76,44 @@ impl Lines {
     }
 }
 
+/// All living processes of one role at one look.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Together {
+    count: usize,
+    own: f64,
+    rss: f64,
+}
+
+impl Together {
+    pub fn add(&mut self, reading: &Reading) {
+        self.count += 1;
+        self.own += own_share(reading).as_f64();
+        self.rss += reading.rss().as_f64();
+    }
+}
+
+/// One role over the run.
+#[derive(Clone, Debug, Default)]
+pub(super) struct RoleTrack {
+    /// What they add to an honest sum.
+    pub lines: Lines,
+    /// Most that lived at a time, and what they showed then.
+    pub most: usize,
+    pub rss_of_most: f64,
+    pub own_of_most: f64,
+}
+
+impl RoleTrack {
+    pub fn push(&mut self, together: &Together, moment: &Moment) {
+        self.lines.push(together.own, moment);
+        if together.count >= self.most {
+            self.most = together.count;
+            self.rss_of_most = together.rss;
+            self.own_of_most = together.own;
+        }
+    }
+}
+
 /// The low-water mark of the first and of the last twentieth of a series.
 pub(super) fn floor_ends(series: &Series) -> Option<(f64, f64)> {
     let buckets = series.buckets();

@@ -102,6 +102,8 @@ pub struct Sampler {
     families: Families,
     careful: Careful,
     watched: Option<ProcId>,
+    /// The watched process trained when it was chosen.
+    trained: bool,
     groups: Option<Groups>,
     rlimits: Limits,
     placed: Option<Micros>,
@@ -143,6 +145,7 @@ impl Sampler {
             families: Families::new(),
             careful: Careful::new(options.budget, units.page),
             watched: None,
+            trained: false,
             groups: None,
             rlimits: Limits::default(),
             placed: None,
@@ -357,6 +360,14 @@ impl Sampler {
         let Some(choice) = choose(&candidates, self.watched) else {
             return;
         };
+        let trains =
+            find(&self.members, choice.id).is_some_and(|tracked| tracked.member.role.trains());
+        // When the trainer has ended, its launcher and helpers are on their way out: what the job
+        // did is still told by the trainer. Another one may come.
+        if self.trained && !trains {
+            return;
+        }
+        self.trained = trains;
         if self.watched != Some(choice.id) {
             self.watched = Some(choice.id);
             self.placed = None;

@@ -10,7 +10,7 @@ use lowtide_sys::proc::Proc;
 use lowtide_sys::sampler::{Options, Sampler};
 use lowtide_sys::sigwait::{SignalSet, Signals};
 
-use crate::commands::common::{WatchArgs, poll};
+use crate::commands::common::{MARKS_EVERY, WatchArgs, poll};
 use crate::failure::Failure;
 use crate::marks::Inbox;
 use crate::show;
@@ -86,7 +86,8 @@ pub fn run(args: &AttachArgs) -> Result<i32> {
             }
             continue;
         }
-        poll(&[&signals], timeout)?;
+        poll(&[&signals], timeout.min(MARKS_EVERY))?;
+        watch.take_marks();
         if signals.arrived()?.is_some() {
             break;
         }

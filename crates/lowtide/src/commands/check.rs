@@ -5,28 +5,47 @@ mod config;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use lowtide_core::check::{
     Criteria, Finding, Headroom, Outcome, RateBound, SettleBound, Subject, check, overall,
 };
-use lowtide_core::units::{Bytes, Share};
+use lowtide_core::units::{Bytes, Share, parse_duration};
 use lowtide_core::verdict::Axis;
 
 use crate::commands::judge::SaidArgs;
+use crate::commands::run::{Ended, watch_command};
 use crate::failure::Failure;
 use crate::show::check as view;
 use crate::source::{self, Judged, Said};
+use crate::watch::WatchOptions;
 
 /// Pass or fail a run by bounds, for CI
+///
+/// Examples:
+///   lowtide check last --settled-by step:90 --max-swing 500MB --min-steps 120
+///   lowtide check --max-rate 100kB/step --junit leaks.xml -- python train.py --steps 200
+///   lowtide check new.csv --baseline old.csv
 #[derive(clap::Args, Clone, Debug)]
+#[command(verbatim_doc_comment)]
 pub struct CheckArgs {
     /// A run (path, name or `last`), a CSV, an mprof file, a log; `-` is stdin
-    pub source: String,
+    #[arg(required_unless_present = "command", conflicts_with = "command")]
+    pub source: Option<String>,
     #[command(flatten)]
     pub said: SaidArgs,
     #[command(flatten)]
     pub asked: CheckFlags,
+    /// With CMD: where its recording goes
+    #[arg(short = 'o', long = "output", value_name = "DIR", requires = "command")]
+    pub output: Option<PathBuf>,
+    /// With CMD: time between two looks
+    #[arg(short, long, value_parser = parse_duration, default_value = "1s")]
+    pub interval: Duration,
+    /// A command to run, watch and check instead, after `--`
+    #[arg(last = true, value_name = "CMD")]
+    pub command: Vec<String>,
 }
 
 /// What is asked of the run, and where the answer goes.
@@ -79,8 +98,39 @@ pub fn run(args: &CheckArgs) -> Result<i32> {
         steps_expected: asked.speaks_of_steps(),
         ..args.said.said()
     };
-    let judged = source::open(&args.source, &said)?;
-    finish(&asked, &said, &judged)
+    match &args.source {
+        Some(source) => finish(&asked, &said, &source::open(source, &said)?),
+        None => run_and_check(args, &asked, &said),
+    }
+}
+
+/// A job that fails cannot be passed by its memory: its code is told, and ours says that it was no run to judge.
+fn run_and_check(args: &CheckArgs, asked: &CheckFlags, said: &Said) -> Result<i32> {
+    let options = WatchOptions {
+        interval: args.interval,
+        budget: WatchOptions::BUDGET,
+        limit: None,
+        output: args.output.clone(),
+        hooks: Vec::new(),
+        quiet: true,
+    };
+    let Ended { watch, exit } = watch_command(&args.command, &options)?;
+    let unseen =
+        |message: String| Failure::unseen(message).hint("lowtide run -- CMD shows what happens");
+    if exit.code() != 0 {
+        return Err(unseen(format!("the job ended with code {}", exit.code())).into());
+    }
+    let Some(mut watch) = watch else {
+        return Err(unseen("the job could not be watched".to_owned()).into());
+    };
+    watch.run.override_with(said.geometry, said.limit);
+    let (verdict, series) = watch.run.judged();
+    let judged = Judged {
+        verdict,
+        series: series.clone(),
+        how: None,
+    };
+    finish(asked, said, &judged)
 }
 
 impl CheckFlags {

@@ -33,6 +33,10 @@ pub struct WatchArgs {
     quiet: bool,
 }
 
+/// Marks wait in a short queue of the kernel (10 by default): a loop of a hundred steps a second
+/// fits when they are taken this often.
+pub const MARKS_EVERY: Duration = Duration::from_millis(100);
+
 /// Looks more often than this would cost more than they tell.
 const SHORTEST: Duration = Duration::from_millis(10);
 

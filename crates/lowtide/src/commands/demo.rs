@@ -12,7 +12,6 @@ use crate::commands::run::{self, Ended};
 use crate::failure::Failure;
 use crate::show;
 use crate::watch::WatchOptions;
-use lowtide_core::units::Share;
 
 /// Watch two small jobs for a minute: one that warms up, one that leaks
 #[derive(clap::Args, Debug)]
@@ -67,14 +66,18 @@ fn play(act: &Act, script: &Path) -> Result<()> {
     std::io::stdout().flush()?;
     let options = WatchOptions {
         interval: INTERVAL,
-        budget: Share(0.001),
+        budget: WatchOptions::BUDGET,
         limit: None,
         output: None,
         hooks: Vec::new(),
         quiet: false,
     };
     let command = ["sh", "-c", &shell].map(str::to_owned);
-    let Ended { watch, .. } = run::watch_command(&command, &options)?;
-    print!("{}", show::end_of_run(&watch));
+    if let Ended {
+        watch: Some(watch), ..
+    } = run::watch_command(&command, &options)?
+    {
+        print!("{}", show::end_of_run(&watch));
+    }
     Ok(())
 }

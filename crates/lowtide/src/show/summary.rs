@@ -6,7 +6,8 @@ use lowtide_core::entry::Exit;
 use lowtide_core::mark::MarkSource;
 use lowtide_core::run::{RoleLine, Summary};
 use lowtide_core::sample::Basis;
-use lowtide_core::units::{Bytes, show_bytes, show_duration};
+use lowtide_core::units::{show_bytes, show_duration};
+use lowtide_core::verdict::Class;
 
 /// The lines of the summary, without the verdict.
 pub fn text(summary: &Summary) -> String {
@@ -117,27 +118,25 @@ fn basis(basis: &Basis) -> String {
     }
 }
 
+/// "20 compile workers: 2.1 GB of their own (8.0 GB RSS, each counted alone), flat"
 fn role_line(role: &RoleLine) -> String {
-    let count = role.alive.max(1);
-    let plural = if count == 1 { "" } else { "s" };
-    let trend = if role.is_flat() {
-        "flat".to_owned()
-    } else {
-        let sign = if role.change > 0.0 { "+" } else { "" };
-        format!("{sign}{}", show_bytes(role.change))
-    };
-    let own = if role.own == Bytes::ZERO {
-        role.own_max
-    } else {
-        role.own
+    let plural = if role.count == 1 { "" } else { "s" };
+    let trend = match role.verdict {
+        Class::Stable => "flat",
+        Class::WarmUp => "grew and settled",
+        Class::Spikes => "spikes over a flat floor",
+        Class::Leak => "growing",
+        Class::TooEarly => "too early to say how it moves",
     };
     let mut text = format!(
-        "{count} {}{plural}: {} RSS each counted alone, {own} of their own, {trend}",
+        "{} {}{plural}: {} of their own ({} RSS, each counted alone), {trend}",
+        role.count,
         role.role.replace('-', " "),
+        role.own,
         role.rss
     );
-    if role.seen > role.alive.max(1) {
-        let _ = write!(text, " ({} seen)", role.seen);
+    if role.seen > role.count {
+        let _ = write!(text, "; {} seen in all", role.seen);
     }
     text
 }

@@ -20,6 +20,7 @@ use lowtide_core::output::StepReader;
 use lowtide_core::process::ProcId;
 use lowtide_core::run::Run;
 use lowtide_core::sample::Sample;
+use lowtide_core::tree::program::is_python;
 use lowtide_core::units::{Bytes, Micros, Share, show_bytes};
 use lowtide_core::verdict::{Class, Verdict};
 use lowtide_sys::sampler::{Change, Sampler};
@@ -44,6 +45,12 @@ pub struct WatchOptions {
     pub output: Option<PathBuf>,
     pub hooks: Vec<String>,
     pub quiet: bool,
+}
+
+impl WatchOptions {
+    /// Share of wall time for careful looks unless the user says otherwise: a 1 GB process is read
+    /// every 18 s then, and nobody notices.
+    pub const BUDGET: Share = Share(0.001);
 }
 
 /// Less than this share of the limit left is worth a word.
@@ -224,8 +231,12 @@ impl Watch {
     /// One look at the tree. `late` is how much later than planned it comes.
     /// False when nothing of the tree is left.
     pub fn tick(&mut self, late: Duration) -> bool {
+        self.take_marks();
+        if let Some(inbox) = &mut self.inbox {
+            // A page that cannot be written leaves the loop without requests: its usual state.
+            let _ = inbox.page().beat(clock::monotonic_ns());
+        }
         let now = self.clock.now();
-        self.marks(now);
         let mut sample = std::mem::take(&mut self.sample);
         // A tick that cannot look at all leaves a hole in the sequence, and the next one tries again.
         let changes = self.sampler.tick(now, &mut sample).unwrap_or_default();
@@ -249,10 +260,10 @@ impl Watch {
         anybody
     }
 
-    fn marks(&mut self, now: Micros) {
+    /// What the training loop has told since the last call.
+    pub fn take_marks(&mut self) {
+        let now = self.clock.now();
         let Some(inbox) = &mut self.inbox else { return };
-        // A page that cannot be written leaves the loop without requests, which is its usual state.
-        let _ = inbox.page().beat(clock::monotonic_ns());
         for entry in inbox.drain(self.clock.started_ns(), now) {
             self.enter(entry);
         }
@@ -262,7 +273,7 @@ impl Watch {
         match change {
             Change::Member(member) => {
                 if let Some(inbox) = &mut self.inbox
-                    && member.facts.libpython
+                    && is_python(&member.facts)
                 {
                     inbox.invite(member.id.pid);
                 }
@@ -377,7 +388,7 @@ impl Watch {
     /// The job is over: a last word into the recording. Returns what could not be written.
     pub fn finish(&mut self, exit: Option<Exit>) -> Option<String> {
         let now = self.clock.now();
-        self.marks(now);
+        self.take_marks();
         for mark in self.steps.finish(now) {
             self.enter(Entry::Mark(mark));
         }
