@@ -35,7 +35,7 @@ const SHARE_PER_DOUBT: f64 = 0.7;
 const MOST_SHARE: f64 = 0.78;
 /// On a time axis nothing counts work, so time has to: shorter growth is start-up. The straight
 /// fills at the start of the shared traces end within 90 s.
-const LEAST_SECONDS: f64 = 75.0;
+pub const LEAST_SECONDS: f64 = 75.0;
 /// What would double the process within this time is filling it: such growth has to last that long.
 /// No more, because a fast leak has to be told before it is over.
 const MOST_SECONDS: f64 = 480.0;
@@ -83,12 +83,11 @@ impl Missing {
 }
 
 impl Missing {
-    /// Least squares may be led by a few windows; the median of all slopes has to agree.
-    pub fn unless_median_grows(&mut self, line: &Line, tail: &Tail) {
-        let (xs, ys) = (&line.xs[tail.start..], &line.ys[tail.start..]);
-        let grows =
-            stats::slope_interval(xs, ys, tail.noise / 2.0).is_some_and(|(_, low, _)| low > 0.0);
-        if !grows {
+    /// Least squares may be led by a few windows; the median of all slopes has to agree, and is the
+    /// rate that is told then.
+    pub fn unless_median_grows(&mut self, line: &Line, tail: &mut Tail) {
+        tail.by_median(line);
+        if tail.low <= 0.0 {
             self.add(
                 "growth is not steady",
                 "a few windows carry it; most pairs of points show none".to_owned(),
@@ -120,6 +119,9 @@ impl Missing {
         }
     }
 }
+
+/// A promise of where it will be decided keeps this distance: a knee is known to two windows.
+const PROMISE: f64 = 0.04;
 
 /// How long growth has to last, at this pace.
 struct Lasting {
@@ -170,7 +172,7 @@ impl Lasting {
         let step = (last - self.first) / 20.0;
         (1..400).map(|k| last + step * f64::from(k)).find(|x| {
             let (has, need) = self.share(*x);
-            has >= need && x - self.from >= self.seconds(*x)
+            has >= need + PROMISE && x - self.from >= self.seconds(*x)
         })
     }
 }

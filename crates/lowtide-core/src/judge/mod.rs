@@ -37,6 +37,10 @@ const MATERIAL: f64 = 0.01;
 /// under heavy saw-teeth looked straight at 5 times.
 const MATERIAL_NOISE: f64 = 8.0;
 
+/// Growth that has only begun speaks against a flat stretch from this share of the level on, and from
+/// this many points.
+const BEGINS: f64 = 0.03;
+const OVERRULING: usize = 8;
 /// What a quiet process drifts by itself during a run, as a share of its level: the interval of a rate
 /// is that much wider. The plateaus of the shared benign logs drift by 0.2 to 1.2 %.
 const DRIFT: f64 = 0.01;
@@ -124,7 +128,9 @@ impl Case<'_> {
                 return self.growing(verdict, &whole, &tail, epoch, missing);
             }
         }
-        let flat = plateau.flat(line, &seen, teeth.as_ref().map_or(0.0, |t| t.depth));
+        let flat = plateau
+            .flat(line, &seen, teeth.as_ref().map_or(0.0, |t| t.depth))
+            .filter(|flat| !seen.iter().any(|tail| self.overrules(&whole, tail, flat)));
         match (flat, found, seen.first()) {
             (Some(flat), _, _) => {
                 let tail = self.tell_rate(&mut verdict, line, flat);
@@ -166,7 +172,7 @@ impl Case<'_> {
         let noise = tail::noise(line);
         let smooth = line.smooth();
         for start in tail::starts(line, &smooth, noise) {
-            let Some(tail) = tail::describe(line, &smooth, start, noise) else {
+            let Some(mut tail) = tail::describe(line, &smooth, start, noise) else {
                 continue;
             };
             seen.push(tail);
@@ -178,7 +184,7 @@ impl Case<'_> {
                 missing.unless_it_outlasts(line, &tail, epoch);
             }
             if missing.says.is_empty() {
-                missing.unless_median_grows(line, &tail);
+                missing.unless_median_grows(line, &mut tail);
             }
             let count = missing.says.len();
             if best.as_ref().is_none_or(|(_, m)| count < m.says.len()) {
@@ -189,6 +195,14 @@ impl Case<'_> {
             }
         }
         best
+    }
+
+    /// Growth that began within a flat stretch, clear of its noise: the stretch is flat no more.
+    fn overrules(&self, whole: &Line, tail: &Tail, flat: &Tail) -> bool {
+        tail.from > flat.from
+            && tail.points >= OVERRULING
+            && tail.growth() > BEGINS * tail.level
+            && self.grows(whole, tail)
     }
 
     /// The end of the line rises, materially, and fast enough to matter within ten times the run.

@@ -41,6 +41,8 @@ pub struct Tail {
     pub held_before: f64,
     pub noise: f64,
     pub rises: f64,
+    /// Whether slope and interval are those of the median already.
+    by_median: bool,
 }
 
 impl Tail {
@@ -50,6 +52,18 @@ impl Tail {
 
     pub fn growth(&self) -> f64 {
         self.slope * self.length()
+    }
+
+    /// Takes the median of all slopes, which single wild windows do not move, for its slope.
+    pub fn by_median(&mut self, line: &Line) {
+        if self.by_median {
+            return;
+        }
+        let (xs, ys) = (&line.xs[self.start..], &line.ys[self.start..]);
+        if let Some(median) = stats::slope_interval(xs, ys, self.noise / 2.0) {
+            (self.slope, self.low, self.high) = median;
+        }
+        self.by_median = true;
     }
 
     /// Pace of the newer fifths against that of the older ones.
@@ -109,6 +123,7 @@ pub fn describe(line: &Line, smooth: &[f64], start: usize, noise: f64) -> Option
         held_before: 0.0,
         noise,
         rises: 0.0,
+        by_median: false,
     };
     // The rest is only asked of growth.
     if low > 0.0 {

@@ -9,9 +9,8 @@ use super::swing::Swing;
 use super::tail::Tail;
 use super::words::{evidence, pace, percent, place, stretch, turning};
 use super::{Case, DRIFT, LEAST_POINTS, MATERIAL, MATERIAL_NOISE, confidence, limit};
-use crate::stats;
 use crate::units::show_bytes;
-use crate::verdict::{Class, Evidence, Floor, Growth, Rate, SCHEMA, Verdict};
+use crate::verdict::{Axis, Class, Evidence, Floor, Growth, Rate, SCHEMA, Verdict};
 
 /// Evidence lines about what is missing, at most: the first ones weigh most.
 const MOST_MISSING: usize = 3;
@@ -97,10 +96,7 @@ impl Case<'_> {
 
     /// The rate by the median of slopes, which single wild windows do not move.
     pub(super) fn tell_rate(&self, verdict: &mut Verdict, line: &Line, mut tail: Tail) -> Tail {
-        let (xs, ys) = (&line.xs[tail.start..], &line.ys[tail.start..]);
-        if let Some((slope, low, high)) = stats::slope_interval(xs, ys, tail.noise / 2.0) {
-            (tail.slope, tail.low, tail.high) = (slope, low, high);
-        }
+        tail.by_median(line);
         let drift = DRIFT * tail.level_end.abs() / line.span();
         tail.low -= drift;
         tail.high += drift;
@@ -279,13 +275,16 @@ impl Case<'_> {
     ) -> Verdict {
         verdict.creep = tail.low > 0.0 && tail.growth() >= MATERIAL * tail.level;
         let mostly = tail.growth() > MOSTLY * plateau.rise;
-        if verdict.creep && mostly && self.series.count() < growth::FEW_POINTS as u64 {
+        // Ten times a run that has hardly begun is no horizon.
+        let few = self.series.count() < growth::FEW_POINTS as u64;
+        let short = self.axis == Axis::Time && whole.span() < growth::LEAST_SECONDS;
+        if verdict.creep && mostly && (few || short) {
             verdict.evidence.push(evidence(
-                "few points",
+                "hardly begun",
                 format!(
-                    "it grows slowly, {} over {} points: too few to call it creep",
+                    "it grows by {} over {}: too short a look to call it creep",
                     show_bytes(tail.growth()),
-                    tail.points
+                    stretch(self.axis, tail.length())
                 ),
             ));
             verdict.decides_at = Some(whole.last_x() + whole.span());

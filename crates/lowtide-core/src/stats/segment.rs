@@ -26,7 +26,7 @@ pub fn last_breaks(xs: &[f64], ys: &[f64], variance: f64) -> Vec<usize> {
     let mut left = vec![0.0; (n + 1) * (n + 1)];
     for i in SHORTEST..=n - SHORTEST {
         for j in i + SHORTEST..=n {
-            left[i * (n + 1) + j] = sums.left(i, j);
+            left[j * (n + 1) + i] = sums.left(i, j);
         }
     }
     for k in 1..most {
@@ -36,7 +36,7 @@ pub fn last_breaks(xs: &[f64], ys: &[f64], variance: f64) -> Vec<usize> {
                 if before >= best[k][j] {
                     continue;
                 }
-                let cost = before + left[i * (n + 1) + j];
+                let cost = before + left[j * (n + 1) + i];
                 if cost < best[k][j] {
                     best[k][j] = cost;
                     from[k][j] = i;

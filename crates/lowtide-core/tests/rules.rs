@@ -1,0 +1,131 @@
+//! One case for each rule that keeps growth from being called a leak too soon, and for those that keep
+//! a leak from being missed. Each breaks without its rule.
+
+use lowtide_core::judge::{judge, worst};
+use lowtide_core::point::{Context, Point};
+use lowtide_core::series::Series;
+use lowtide_core::verdict::{Axis, Class, Meter, Verdict};
+
+fn look(axis: Axis, n: usize, shape: impl Fn(f64) -> f64) -> Verdict {
+    let points: Vec<Point> = (0..n)
+        .map(|i| Point::new(i as f64, 1e6 * shape(i as f64)))
+        .collect();
+    judge(
+        &Series::from_points(axis, Meter::Held, &points),
+        &Context::default(),
+    )
+}
+
+fn names(verdict: &Verdict, rule: &str) -> bool {
+    verdict.evidence.iter().any(|e| e.rule == rule)
+}
+
+#[track_caller]
+fn is_held_back_by(verdict: &Verdict, rule: &str) {
+    assert_eq!(verdict.verdict, Class::TooEarly, "{:#?}", verdict.evidence);
+    assert!(names(verdict, rule), "{:#?}", verdict.evidence);
+}
+
+#[test]
+fn eleven_steps_in_a_row_are_few() {
+    is_held_back_by(&look(Axis::Step, 11, |x| 1000.0 + 50.0 * x), "few points");
+    assert_eq!(
+        look(Axis::Step, 13, |x| 1000.0 + 50.0 * x).verdict,
+        Class::Leak
+    );
+}
+
+/// A writer that keeps metadata until its file is closed: a straight line, 17 points, 13 %.
+#[test]
+fn few_points_need_a_large_growth() {
+    is_held_back_by(&look(Axis::Step, 17, |x| 1000.0 + 8.0 * x), "few points");
+}
+
+#[test]
+fn a_minute_of_growth_is_start_up() {
+    let shape = |x: f64| 400.0 + x;
+    is_held_back_by(&look(Axis::Time, 60, shape), "time stands for work");
+    assert_eq!(look(Axis::Time, 120, shape).verdict, Class::Leak);
+}
+
+/// Ten times a minute is no horizon on which growth could be too slow to matter.
+#[test]
+fn a_minute_is_too_short_for_creep() {
+    is_held_back_by(&look(Axis::Time, 60, |x| 1000.0 + x), "hardly begun");
+}
+
+/// What doubles a process in minutes fills it, until it went on for eight of them.
+#[test]
+fn a_fast_leak_is_told_after_a_bounded_while() {
+    let shape = |x: f64| 600.0 + 4.0 * x;
+    is_held_back_by(&look(Axis::Time, 300, shape), "time stands for work");
+    assert_eq!(look(Axis::Time, 600, shape).verdict, Class::Leak);
+    assert_eq!(look(Axis::Time, 900, |x| 350.0 + x).verdict, Class::Leak);
+}
+
+#[test]
+fn late_growth_has_to_last() {
+    let shape = |x: f64| 1000.0 + 0.3 * (x - 800.0).max(0.0);
+    is_held_back_by(
+        &look(Axis::Time, 1050, shape),
+        "growth must outlast what came before",
+    );
+    let verdict = look(Axis::Time, 1500, shape);
+    assert_eq!(verdict.verdict, Class::Leak, "{:#?}", verdict.evidence);
+    assert!((verdict.rate.value / 0.3e6 - 1.0).abs() < 0.02);
+}
+
+/// The place that is told is a place where it will be decided, if it goes on like this.
+#[test]
+fn what_is_promised_is_kept() {
+    let shape = |x: f64| 1000.0 + 0.3 * (x - 800.0).max(0.0);
+    let at = look(Axis::Time, 1100, shape).decides_at.unwrap();
+    assert!((1100.0..3000.0).contains(&at), "{at}");
+    let verdict = look(Axis::Time, (at * 1.05) as usize, shape);
+    assert_eq!(verdict.verdict, Class::Leak, "{:#?}", verdict.evidence);
+}
+
+#[test]
+fn growth_that_slows_is_no_leak_yet() {
+    let verdict = look(Axis::Time, 1000, |x| 1000.0 + 40.0 * x.sqrt());
+    assert_ne!(verdict.verdict, Class::Leak, "{:#?}", verdict.evidence);
+}
+
+/// It only wins back what it held before.
+#[test]
+fn a_refill_is_no_leak() {
+    let shape = |x: f64| {
+        if x < 200.0 {
+            1300.0
+        } else {
+            1000.0 + 0.35 * (x - 200.0)
+        }
+    };
+    is_held_back_by(&look(Axis::Time, 1000, shape), "it held as much before");
+}
+
+/// Memory that is handed back at the end of the process is no low-water mark.
+#[test]
+fn the_exit_does_not_hide_a_leak() {
+    let shape = |x: f64| if x < 594.0 { 1000.0 + 0.5 * x } else { 80.0 };
+    assert_eq!(look(Axis::Time, 600, shape).verdict, Class::Leak);
+}
+
+#[test]
+fn creep_is_told_and_not_an_alarm() {
+    let verdict = look(Axis::Time, 2000, |x| 1000.0 + 0.015 * x);
+    assert_eq!(verdict.verdict, Class::Stable, "{:#?}", verdict.evidence);
+    assert!(verdict.creep);
+    assert!((verdict.rate.value / 0.015e6 - 1.0).abs() < 0.05);
+}
+
+#[test]
+fn the_worst_verdict_stands_for_all() {
+    let flat = look(Axis::Time, 300, |_| 1000.0);
+    let leak = look(Axis::Time, 300, |x| 1000.0 + x);
+    let early = look(Axis::Time, 5, |_| 1000.0);
+    let all = [flat, early, leak];
+    assert_eq!(worst(&all).unwrap().verdict, Class::Leak);
+    assert_eq!(worst(&all[..2]).unwrap().verdict, Class::TooEarly);
+    assert_eq!(worst([]), None);
+}
