@@ -18,7 +18,7 @@ Shape = Tuple[str, str, Tuple[int, ...]]
 class Group(NamedTuple):
     """Tensors of one device, dtype and shape, or objects of one type."""
 
-    count: int
+    number: int
     bytes: int
 
 
@@ -86,7 +86,7 @@ def census(types: bool = False) -> Census:
             if name in OUR_OWN or name.startswith("lowtide."):
                 continue
             before = result.types.get(name, Group(0, 0))
-            result.types[name] = Group(before.count + count, before.bytes + size)
+            result.types[name] = Group(before.number + count, before.bytes + size)
     return result
 
 
@@ -105,7 +105,7 @@ def _count_tensors(result: Census, tensors: Iterable[Any]) -> None:
         result.with_graph += graph
         own = tensor.numel() * tensor.element_size()
         before = result.shapes.get(shape, Group(0, 0))
-        result.shapes[shape] = Group(before.count + 1, before.bytes + own)
+        result.shapes[shape] = Group(before.number + 1, before.bytes + own)
         if (device, pointer) in seen or pointer == 0:
             continue
         seen.add((device, pointer))
@@ -139,16 +139,18 @@ def decoded_size(image: Any) -> int:
         return 0
 
 
-def grown(first: Optional[Mapping[Any, Group]], last: Optional[Mapping[Any, Group]], top: int = 5) -> List[Tuple[Any, Group, Group]]:
+def grown(
+    first: Optional[Mapping[Any, Group]], last: Optional[Mapping[Any, Group]], top: int = 5
+) -> List[Tuple[Any, Group, Group]]:
     """What grew most between two counts, by bytes and then by count."""
     if not first or not last:
         return []
     changes = []
     for name, after in last.items():
         before = first.get(name, Group(0, 0))
-        if after.bytes > before.bytes or after.count > before.count:
+        if after.bytes > before.bytes or after.number > before.number:
             changes.append((name, before, after))
-    changes.sort(key=lambda change: (change[1].bytes - change[2].bytes, change[1].count - change[2].count))
+    changes.sort(key=lambda change: (change[1].bytes - change[2].bytes, change[1].number - change[2].number))
     return changes[:top]
 
 

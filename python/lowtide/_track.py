@@ -135,12 +135,12 @@ class Track:
             return []
         lines = []
         for name, before, after in _tensors.grown(first.types, last.types):
-            lines.append("%s %d -> %d (%s)" % (name, before.count, after.count, signed(after.bytes - before.bytes)))
+            lines.append("%s %d -> %d (%s)" % (name, before.number, after.number, signed(after.bytes - before.bytes)))
         for shape, before, after in _tensors.grown(first.shapes, last.shapes, top=3):
             if after.bytes > before.bytes:
                 lines.append(
                     "tensors %s %d -> %d (%s)"
-                    % (_tensors.shape_text(shape), before.count, after.count, signed(after.bytes - before.bytes))
+                    % (_tensors.shape_text(shape), before.number, after.number, signed(after.bytes - before.bytes))
                 )
         return lines
 
@@ -155,7 +155,8 @@ class Track:
             state = _tensors.optimizer_state(optimizer) or self._needs.get("optimizer", {})
             spike = sum(state.values()) + sum(self._needs.get("gradients", {}).values())
         reserve = max(RESERVE_LEAST, int(RESERVE_SHARE * (peak + spike)))
-        return {"needed": peak + spike, "peak": peak, "checkpoint": spike, "reserve": reserve, "recommended": peak + spike + reserve}
+        needed = peak + spike
+        return {"needed": needed, "peak": peak, "checkpoint": spike, "reserve": reserve, "recommended": needed + reserve}
 
     def _look(self, step: int, epoch: Optional[float]) -> None:
         started = time.perf_counter()

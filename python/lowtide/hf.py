@@ -47,7 +47,7 @@ class LowtideCallback(Events, _Base):  # type: ignore[misc,valid-type]
         log_to: Optional[Sequence[str]] = None,
         tracemalloc: Optional[Any] = None,
     ) -> None:
-        self._options = {"every": every, "census": census, "log_to": log_to, "tracemalloc": tracemalloc}
+        self._options: Dict[str, Any] = {"every": every, "census": census, "log_to": log_to, "tracemalloc": tracemalloc}
         self._lines = lines
         self._watch = watch
         self._track: Optional[_track.Track] = None
@@ -140,14 +140,15 @@ class LowtideCallback(Events, _Base):  # type: ignore[misc,valid-type]
         self._to("save" if control.should_save else self._rest)
 
     @_warn.harmless
-    def on_predict(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+    def on_predict(self, args: Any, state: Any, control: Any, metrics: Any = None, **kwargs: Any) -> None:
         self._to(self._rest)
 
     @_warn.harmless
     def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **kwargs: Any) -> None:
         """The Trainer's own numbers (loss, learning rate) beside ours, for whoever compares."""
         if self._track is not None and logs:
-            _marks.record({"log": {name: value for name, value in logs.items() if isinstance(value, (int, float))}, "moment": "log"})
+            numbers = {name: value for name, value in logs.items() if isinstance(value, (int, float))}
+            _marks.record({"log": numbers, "moment": "log"})
 
     @_warn.harmless
     def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:

@@ -18,7 +18,7 @@ try:
     from lightning.pytorch.callbacks import Callback as _Base
 except ImportError:
     try:
-        from pytorch_lightning.callbacks import Callback as _Base  # type: ignore[no-redef]
+        from pytorch_lightning.callbacks import Callback as _Base  # type: ignore[no-redef,assignment]
     except ImportError:
         _Base = object  # type: ignore[assignment,misc]
 
@@ -36,7 +36,7 @@ class LowtideCallback(_Base):  # type: ignore[misc,valid-type]
         tracemalloc: Optional[Any] = None,
     ) -> None:
         super().__init__()
-        self._options = {"every": every, "census": census, "log_to": log_to, "tracemalloc": tracemalloc}
+        self._options: Dict[str, Any] = {"every": every, "census": census, "log_to": log_to, "tracemalloc": tracemalloc}
         self._lines = lines
         self._watch = watch
         self._track: Optional[_track.Track] = None

@@ -93,7 +93,8 @@ class Loop:
         self.steps = step
         per_epoch = self._geometry.get("epoch_steps")
         self.epoch = epoch if epoch is not None else step / per_epoch if per_epoch else self.epoch
-        self._track.step(step, self.epoch if per_epoch or epoch is not None else None, _track.examples_seen(self._geometry, step))
+        known = self.epoch if per_epoch or epoch is not None else None
+        self._track.step(step, known, _track.examples_seen(self._geometry, step))
 
     def phase(self, name: str) -> "_Phase":
         """`with loop.phase("eval"):` or "save"."""

@@ -86,9 +86,8 @@ class Recordings:
         if not log.exists():
             return None
         early = self.folder / (name + ".early.json")
-        return Recording(
-            self.program, name, self.folder / name, log.read_text(), json.loads(early.read_text()) if early.exists() else None
-        )
+        verdict = json.loads(early.read_text()) if early.exists() else None
+        return Recording(self.program, name, self.folder / name, log.read_text(), verdict)
 
     def _run(self, name):
         place = self.folder / name
