@@ -7,8 +7,8 @@ const SHORTEST: usize = 4;
 
 /// Starts of the last piece, of the last two pieces, and so on, newest first, always ending with 0.
 ///
-/// Each further piece costs four `penalty` units of `variance` (a level, a slope and a place, plus
-/// one for the search over places), in the way of Schwarz's criterion.
+/// Each further piece costs four times ln n of `variance` (a level, a slope and a place, plus one for
+/// the search over places), in the way of Schwarz's criterion.
 pub fn last_breaks(xs: &[f64], ys: &[f64], variance: f64) -> Vec<usize> {
     let n = xs.len();
     if n < 2 * SHORTEST || variance.is_nan() || variance <= 0.0 {
@@ -63,6 +63,8 @@ pub fn last_breaks(xs: &[f64], ys: &[f64], variance: f64) -> Vec<usize> {
 /// Running sums, so that the error of any piece costs a handful of operations.
 struct Sums {
     rows: Vec<[f64; 5]>,
+    /// 1/n: a division costs more than all the rest of a piece's error.
+    inverse: Vec<f64>,
 }
 
 impl Sums {
@@ -80,17 +82,18 @@ impl Sums {
             }
             rows.push(sum);
         }
-        Sums { rows }
+        let inverse = (0..rows.len()).map(|n| 1.0 / n as f64).collect();
+        Sums { rows, inverse }
     }
 
     /// Squared error of the best line through points i..j.
     fn left(&self, i: usize, j: usize) -> f64 {
-        let count = (j - i) as f64;
+        let share = self.inverse[j - i];
         let part: [f64; 5] = std::array::from_fn(|k| self.rows[j][k] - self.rows[i][k]);
         let [x, y, xx, xy, yy] = part;
-        let xx = xx - x * x / count;
-        let xy = xy - x * y / count;
-        let yy = yy - y * y / count;
+        let xx = xx - x * x * share;
+        let xy = xy - x * y * share;
+        let yy = yy - y * y * share;
         if xx > 0.0 {
             (yy - xy * xy / xx).max(0.0)
         } else {
