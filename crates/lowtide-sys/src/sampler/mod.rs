@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-use lowtide_core::process::{Member, ProcId};
+use lowtide_core::process::{Member, ProcId, Role};
 use lowtide_core::sample::{Gap, GapWhy, Sample};
 use lowtide_core::tree::assign::assign;
 use lowtide_core::tree::choose::{Candidate, choose};
@@ -92,6 +92,32 @@ pub struct Spent {
     pub ticks: u64,
 }
 
+/// What speaks for a process as the one to watch, least first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+enum Standing {
+    #[default]
+    Helps,
+    /// It may train: a program that nothing else explains.
+    Trains,
+    /// A framework, a GPU or a rank says so.
+    Proved,
+}
+
+impl Standing {
+    fn of(tracked: &Tracked) -> Standing {
+        let member = &tracked.member;
+        let proved = member.facts.libtorch
+            || member.facts.libcuda
+            || tracked.reading.gpu.is_some()
+            || matches!(member.role, Role::Rank { .. });
+        match (member.role.trains(), proved) {
+            (true, true) => Standing::Proved,
+            (true, false) => Standing::Trains,
+            (false, _) => Standing::Helps,
+        }
+    }
+}
+
 pub struct Sampler {
     proc: Proc,
     options: Options,
@@ -102,8 +128,8 @@ pub struct Sampler {
     families: Families,
     careful: Careful,
     watched: Option<ProcId>,
-    /// The watched process trained when it was chosen.
-    trained: bool,
+    /// How much spoke for the watched process when it was last seen.
+    standing: Standing,
     groups: Option<Groups>,
     rlimits: Limits,
     placed: Option<Micros>,
@@ -145,7 +171,7 @@ impl Sampler {
             families: Families::new(),
             careful: Careful::new(options.budget, units.page),
             watched: None,
-            trained: false,
+            standing: Standing::default(),
             groups: None,
             rlimits: Limits::default(),
             placed: None,
@@ -360,14 +386,13 @@ impl Sampler {
         let Some(choice) = choose(&candidates, self.watched) else {
             return;
         };
-        let trains =
-            find(&self.members, choice.id).is_some_and(|tracked| tracked.member.role.trains());
-        // When the trainer has ended, its launcher and helpers are on their way out: what the job
-        // did is still told by the trainer. Another one may come.
-        if self.trained && !trains {
+        let standing = find(&self.members, choice.id).map_or(Standing::Helps, Standing::of);
+        // When the trainer has ended, what started it is on its way out too: what the job did is
+        // still told by the trainer. Another one may come.
+        if standing < self.standing {
             return;
         }
-        self.trained = trains;
+        self.standing = standing;
         if self.watched != Some(choice.id) {
             self.watched = Some(choice.id);
             self.placed = None;
