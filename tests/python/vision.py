@@ -34,7 +34,8 @@ MODES = {
     "collator": ["--leak", "collator", *LEAK],
     "native": ["--leak", "native", *LEAK],
     "graph-aux": ["--leak", "graph-aux", *LEAK],
-    "graph": ["--leak", "graph", *LEAK],
+    # One graph for each batch of the accumulation: small batches, many graphs.
+    "graph": ["--leak", "graph", *LEAK, "--batch", "1", "--accumulate", "8"],
     "worker": ["--leak", "worker", "--workers", "1", *LEAK],
     "log-history": ["--leak", "log-history", *LEAK],
 }
