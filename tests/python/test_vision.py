@@ -31,7 +31,8 @@ def test_kept_pictures_are_a_warm_up_by_new_examples(recordings):
     assert verdict["verdict"] == "warm-up" and verdict["leaking"] is False, run
     assert verdict["growth"]["driver"] == "new-example", run
     assert verdict["growth"]["per_unit"] == pytest.approx(run.decoded, rel=0.10), run
-    assert verdict["settled_at"] == pytest.approx(KEPT_EPOCH, abs=2), run
+    # One sample a second, and steps of about half a second: the end is known to a few steps.
+    assert verdict["settled_at"] == pytest.approx(KEPT_EPOCH, abs=3), run
     assert verdict["axis"] == "step" and verdict["process"]["role"] == "trainer"
 
 
