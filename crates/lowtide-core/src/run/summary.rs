@@ -9,7 +9,7 @@ use crate::units::Bytes;
 use crate::verdict::Class;
 
 use super::Run;
-use super::track::{Extremes, ProcessTrack, floor_ends};
+use super::track::{Extremes, Lines, ProcessTrack, floor_ends};
 
 #[derive(Clone, Debug, Serialize)]
 pub struct Summary {
@@ -90,6 +90,19 @@ impl Run {
         }
     }
 
+    /// A role with one member behaves as that process does; its own counters are less rough than its
+    /// share of a sum.
+    fn role_series<'a>(&'a self, role: &str, together: &'a Lines) -> &'a Lines {
+        let mut of_role = self
+            .processes
+            .values()
+            .filter(|track| track.member.role.name() == role);
+        match (of_role.next(), of_role.next()) {
+            (Some(only), None) => &only.lines,
+            _ => together,
+        }
+    }
+
     fn role_lines(&self) -> Vec<RoleLine> {
         let seen = |role: &str| {
             let of_role = self
@@ -107,7 +120,9 @@ impl Run {
                 seen: seen(role),
                 rss: Bytes(track.rss_of_most as u64),
                 own: Bytes(track.own_of_most as u64),
-                verdict: self.judge_lines(&track.lines).verdict,
+                verdict: self
+                    .judge_lines(self.role_series(role, &track.lines))
+                    .verdict,
             })
             // Processes whose role was another one at first leave an empty line behind.
             .filter(|line| line.seen > 0)

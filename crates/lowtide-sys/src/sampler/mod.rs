@@ -392,8 +392,9 @@ impl Sampler {
         if standing < self.standing {
             return;
         }
+        let more_is_known = standing > self.standing;
         self.standing = standing;
-        if self.watched != Some(choice.id) {
+        if self.watched != Some(choice.id) || more_is_known {
             self.watched = Some(choice.id);
             self.placed = None;
             changes.push(Change::Watch {

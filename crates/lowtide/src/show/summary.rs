@@ -17,14 +17,9 @@ pub fn text(summary: &Summary) -> String {
     };
     line("watched", watched(summary));
     if let Some(process) = &summary.watched {
-        line(
-            "process",
-            format!("{} ({}), {}", process.command, process.pid, process.role),
-        );
-        line("why", process.why.clone());
         let held = &process.held;
         line(
-            "its memory",
+            &format!("pid {}", process.pid),
             format!(
                 "min {}, average {}, max {}; floor {} -> {}; RSS peak {}",
                 show_bytes(held.min),
