@@ -108,7 +108,7 @@ class Track:
     def _sum_up(self, optimizer: Any) -> None:
         started = time.perf_counter()
         readings = _host.memory()
-        if self.census:
+        if self.census and self._first is not None:  # without a first look there is nothing to compare
             self._take_census(types=True, due=True)
         grew = self.grew()
         sizing = self.sizing(readings, optimizer)
