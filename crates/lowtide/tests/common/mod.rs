@@ -20,7 +20,7 @@ pub const LOWTIDE: &str = env!("CARGO_BIN_EXE_lowtide");
 /// `lowtide run -- sh -c SCRIPT`, with its recordings out of the way.
 pub fn run(home: &Path, script: &str) -> Command {
     let mut command = Command::new(LOWTIDE);
-    command.args(["run", "-q", "--", "sh", "-c", script]);
+    command.args(["run", "-q", "-i", "20ms", "--", "sh", "-c", script]);
     command.env("LOWTIDE_HOME", home).current_dir(home);
     command.stdin(Stdio::null());
     command

@@ -1,8 +1,11 @@
-//! kill -9 of the watcher at any moment: the job ends with code 0 and its output is complete.
+//! kill -9 of the watcher at any moment: the job ends with code 0, its output is complete, and the
+//! recording opens with every tick up to the last.
 
 use std::path::Path;
 use std::process::Stdio;
 
+use lowtide::recording::{FILE_NAME, Recording};
+use lowtide_core::entry::Entry;
 use lowtide_sys::sigwait::send;
 use rustix::process::{Pid, WaitOptions, getpid, set_child_subreaper, waitpid};
 
@@ -48,6 +51,29 @@ fn rounds(one: impl Fn(&Path, usize) + Sync) {
     });
 }
 
+/// Every tick that was recorded is there, in order. A watcher that died before its first tick leaves
+/// no recording, or an empty one.
+fn recording_is_whole(home: &Path) {
+    let runs = std::fs::read_dir(home.join("runs"))
+        .into_iter()
+        .flatten()
+        .flatten();
+    for file in runs.map(|run| run.path().join(FILE_NAME)) {
+        if !std::fs::metadata(&file).is_ok_and(|found| found.len() > 0) {
+            continue;
+        }
+        let ticks: Vec<u64> = Recording::open(&file)
+            .unwrap()
+            .filter_map(|entry| match entry.unwrap() {
+                Entry::Sample(sample) => Some(sample.seq),
+                Entry::Gap { gap, .. } => panic!("{gap:?}"),
+                _ => None,
+            })
+            .collect();
+        assert!(ticks.iter().copied().eq(0..ticks.len() as u64), "{ticks:?}");
+    }
+}
+
 fn ends_well(keeper: u32, after: usize) {
     let (_, status) = waitpid(Pid::from_raw(keeper as i32), WaitOptions::empty())
         .unwrap()
@@ -74,6 +100,7 @@ fn on_a_pipe() {
         let lines: Vec<_> = reader.rest().lines().map(str::to_owned).collect();
         assert_eq!(lines, all(), "killed after {after} bytes");
         ends_well(keeper, after);
+        recording_is_whole(home);
     });
 }
 
@@ -81,7 +108,7 @@ fn on_a_pipe() {
 fn at_a_terminal() {
     rounds(|home, after| {
         let script = format!(
-            "a=$(stty -g); \"$0\" run -q -- sh -c '{}'; echo; echo over; read stay; stty -g; echo $a; read stay",
+            "a=$(stty -g); \"$0\" run -q -i 20ms -- sh -c '{}'; echo; echo over; read stay; stty -g; echo $a; read stay",
             job()
         );
         let mut user = User::at_terminal(home, &script);
@@ -94,6 +121,7 @@ fn at_a_terminal() {
         user.screen.until("over");
         user.screen.until("last");
         ends_well(keeper, after);
+        recording_is_whole(home);
         let text = user.screen.text();
         let of_job = |line: &&str| line.starts_with("line ") || *line == "last";
         let lines: Vec<_> = text.lines().filter(of_job).map(str::to_owned).collect();
