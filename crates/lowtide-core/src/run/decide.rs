@@ -21,6 +21,9 @@ const UNSETTLED: f64 = 0.05;
 /// A process must have been there for this share of the run to be judged by itself; the role's line covers the rest.
 const LIVED: f64 = 0.25;
 
+/// And it must have been there at the end, give or take how long a job takes to end.
+const UNTIL: f64 = 0.8;
+
 /// A process is named for a leak of the tree when it makes at least half of it.
 const NAMED: f64 = 0.5;
 
@@ -110,9 +113,11 @@ impl Run {
         }
     }
 
+    /// There for a good part of the run and until its end; at the end of a job everybody is gone.
     fn lived_long(&self, track: &ProcessTrack) -> bool {
         let until = track.gone.unwrap_or(self.last_at);
-        until.since(track.since).seconds() >= LIVED * self.last_at.seconds()
+        let run = self.last_at.seconds();
+        until.since(track.since).seconds() >= LIVED * run && until.seconds() >= UNTIL * run
     }
 
     /// Processes, roles and GPUs whose growth could matter; the cheap look at extremes keeps the
@@ -124,7 +129,7 @@ impl Run {
             .processes
             .values()
             .filter(|track| Some(track.member.id) != watched)
-            .filter(|track| track.gone.is_none() && self.lived_long(track) && grew(&track.lines))
+            .filter(|track| self.lived_long(track) && grew(&track.lines))
             .map(|track| (Who::Process(track), &track.lines));
         let roles = self
             .roles
@@ -197,7 +202,8 @@ impl Run {
         verdict.source = self.header.name.clone();
         let named = match chosen.who {
             Who::Process(track) => Some(track),
-            _ => self.watched().map(|(track, _)| track),
+            Who::Role(role) => self.largest_growth(role),
+            Who::Tree | Who::Gpu => self.watched().map(|(track, _)| track),
         };
         verdict.process = named.map(|track| self.reference(track));
         verdict.meter = match chosen.who {
@@ -225,6 +231,14 @@ impl Run {
             verdict.headroom = self.headroom();
         }
         verdict
+    }
+
+    /// Of the processes of a role, the one that grew most.
+    fn largest_growth(&self, role: &str) -> Option<&ProcessTrack> {
+        self.processes
+            .values()
+            .filter(|track| track.member.role.name() == role)
+            .max_by(|a, b| (a.held.last - a.held.min).total_cmp(&(b.held.last - b.held.min)))
     }
 
     fn reference(&self, track: &ProcessTrack) -> ProcessRef {

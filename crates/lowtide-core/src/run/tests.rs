@@ -106,6 +106,28 @@ fn a_worker_that_leaks_is_named_while_the_trainer_is_flat() {
 }
 
 #[test]
+fn the_worker_is_still_named_when_the_job_is_over() {
+    let mut run = watch(900, |n| {
+        let leak = 50.0 * MB + n as f64 * MB + jitter(n);
+        (
+            reading(1, 300.0 * MB + jitter(n), 0.0),
+            reading(2, leak, 0.0),
+        )
+    });
+    for pid in [1, 2] {
+        run.apply(&Entry::Gone {
+            id: id(pid),
+            at: Micros(900_000_000),
+        });
+    }
+    run.apply(&Entry::End {
+        at: Micros(901_000_000),
+        exit: None,
+    });
+    assert_eq!(run.verdict().process.unwrap().pid, 2);
+}
+
+#[test]
 fn growth_that_the_tree_does_not_show_accuses_nobody() {
     // What the worker takes the trainer gives back: moved, not leaked.
     let run = watch(900, |n| {

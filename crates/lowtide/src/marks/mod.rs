@@ -168,23 +168,30 @@ fn private_folder(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Removes what watchers that were killed left behind: links to nowhere, folders of dead watchers.
+/// Removes what watchers that were killed left behind: folders whose socket nobody listens to, and
+/// links to nowhere. A pid would not tell: the watcher may live in another pid namespace.
 fn sweep(runtime: &Path) {
     let Ok(entries) = fs::read_dir(runtime) else {
         return;
     };
     for entry in entries.flatten() {
         let path = entry.path();
-        let name = entry.file_name();
-        let owner = name.to_str().and_then(|name| name.strip_prefix("watcher-"));
-        if let Some(pid) = owner {
-            if !Path::new("/proc").join(pid).exists() {
-                let _ = fs::remove_dir_all(&path);
+        if path.is_symlink() {
+            if !path.exists() {
+                let _ = fs::remove_file(&path);
             }
-        } else if path.is_symlink() && !path.exists() {
-            let _ = fs::remove_file(&path);
+        } else if nobody_listens(&path.join("marks.sock")) {
+            let _ = fs::remove_dir_all(&path);
         }
     }
+}
+
+fn nobody_listens(socket: &Path) -> bool {
+    let Ok(probe) = UnixDatagram::unbound() else {
+        return false;
+    };
+    let refused = |error: io::Error| error.kind() == io::ErrorKind::ConnectionRefused;
+    probe.connect(socket).is_err_and(refused)
 }
 
 #[cfg(test)]
@@ -236,12 +243,18 @@ mod tests {
     #[test]
     fn what_a_killed_watcher_left_is_swept() {
         let root = tempfile::tempdir().unwrap();
-        let gone = root.path().join(format!("watcher-{}", u32::MAX));
+        let gone = root.path().join("watcher-7");
         fs::create_dir(&gone).unwrap();
+        drop(UnixDatagram::bind(gone.join("marks.sock")).unwrap());
         symlink(&gone, root.path().join("77")).unwrap();
         let first = Inbox::open_in(root.path(), "watcher-1").unwrap();
         drop(first);
+        let alive = Inbox::open_in(root.path(), "watcher-9").unwrap();
         let second = Inbox::open_in(root.path(), "watcher-1").unwrap();
+        assert!(
+            alive.folder().join("marks.sock").exists(),
+            "a living watcher is left alone"
+        );
         assert!(!gone.exists());
         assert!(!root.path().join("77").is_symlink());
         drop(second);
