@@ -41,6 +41,38 @@ fn few_points_need_a_large_growth() {
     is_held_back_by(&look(Axis::Step, 17, |x| 1000.0 + 8.0 * x), "few points");
 }
 
+/// A small store that fills for sixty steps, in a run whose epoch is not known.
+#[test]
+fn few_steps_need_much_growth() {
+    let shape = |x: f64| 28.0 + x;
+    is_held_back_by(&look(Axis::Step, 40, shape), "few steps");
+    is_held_back_by(&look(Axis::Step, 60, shape), "few steps");
+    assert_eq!(look(Axis::Step, 90, shape).verdict, Class::Leak);
+}
+
+/// After a start-up, straight growth needs less time; a fill that follows one is over sooner.
+#[test]
+fn straight_growth_after_a_start_up_needs_less_time() {
+    let late = |x: f64| 100.0 + 0.5 * (x - 50.0).max(0.0);
+    is_held_back_by(&look(Axis::Time, 85, late), "time stands for work");
+    assert_eq!(look(Axis::Time, 105, late).verdict, Class::Leak);
+}
+
+/// A pace that is known to stay tells a leak of any size; a fill would double the process sooner.
+#[test]
+fn a_large_slow_ramp_is_found_like_a_small_one() {
+    for height in [0.2, 0.5, 1.0] {
+        let shape = |x: f64| 3000.0 * (1.0 + height * (x - 3500.0).max(0.0) / 6500.0);
+        let verdict = look(Axis::Time, 10_000, shape);
+        assert_eq!(verdict.verdict, Class::Leak, "{:#?}", verdict.evidence);
+    }
+    let fill = |x: f64| 800.0 + (x - 500.0).max(0.0);
+    is_held_back_by(
+        &look(Axis::Time, 1000, fill),
+        "growth must outlast what came before",
+    );
+}
+
 #[test]
 fn a_minute_of_growth_is_start_up() {
     let shape = |x: f64| 400.0 + x;

@@ -19,6 +19,11 @@ pub const FEW_POINTS: usize = 24;
 /// ... of at least this share of the level. A writer that keeps metadata until its file is closed
 /// showed 17 points in a line and 13 %.
 const FEW_GROWTH: f64 = 0.2;
+/// Without the length of an epoch, so few steps may be a first pass over the data or a runtime that
+/// settles: only a large growth counts, against the level and in bytes. Scaled-down labs fill their
+/// stores straight until step 60; forked readers copy 110 MB in 31 steps.
+const FEW_STEPS: f64 = 75.0;
+const FEW_STEPS_BYTES: f64 = 128e6;
 /// Rises that carry the growth: four stairs may be a heap that resizes itself.
 const LEAST_RISES: f64 = 5.0;
 /// Valleys differ in depth by nature, which concentrates the rises.
@@ -27,8 +32,14 @@ const LEAST_VALLEY_RISES: f64 = 3.5;
 const LEAST_SHARE: f64 = 0.32;
 /// ... and longer, the larger it is against what the process held before: a store that fills
 /// multiplies a process, a leak adds to it. Growth that doubles the process must have lasted nearly
-/// the whole run.
+/// the whole run. Size counts in full for what doubles the process within `FILL_SECONDS`, and else as
+/// far as its pace may change: a fill slows down, a leak keeps its pace.
 const SHARE_PER_SIZE: f64 = 0.5;
+/// A replay buffer of the shared traces fills straight for half an hour and would double its process
+/// in 22 minutes; at the pace of a doubling in more than an hour a fill shows its bend.
+const FILL_SECONDS: f64 = 3600.0;
+/// A change of the pace from end to end that is surely below this share of it says nothing against it.
+const WAVERS: f64 = 0.6;
 /// The same for a pace that is not known well: half the width of its interval against it. Steps are
 /// counted work; on other axes only time can make up for doubt.
 const SHARE_PER_DOUBT: f64 = 0.7;
@@ -36,6 +47,10 @@ const MOST_SHARE: f64 = 0.78;
 /// On a time axis nothing counts work, so time has to: shorter growth is start-up. The straight
 /// fills at the start of the shared traces end within 90 s.
 pub const LEAST_SECONDS: f64 = 75.0;
+/// When that much was watched, growth that came after the start-up needs less, if it is straight: its
+/// pace changes by less than `STRAIGHT` from end to end, surely. Start-ups that look so are short.
+const STRAIGHT_SECONDS: f64 = 40.0;
+const STRAIGHT: f64 = 0.35;
 /// What would double the process within this time is filling it: such growth has to last that long.
 /// No more, because a fast leak has to be told before it is over.
 const MOST_SECONDS: f64 = 480.0;
@@ -132,6 +147,8 @@ struct Lasting {
     pace: f64,
     /// Half the width of the pace's interval against it.
     unsure: f64,
+    /// By how much the pace may change from end to end, either way, as a share of it.
+    wavers: f64,
 }
 
 impl Lasting {
@@ -145,6 +162,7 @@ impl Lasting {
                 Axis::Step => 0.0,
                 Axis::Time | Axis::Sample => (tail.high - tail.low) / (2.0 * tail.slope),
             },
+            wavers: tail.bend.abs() + tail.bend_reach,
         }
     }
 
@@ -155,14 +173,27 @@ impl Lasting {
 
     /// The share of the run that it has and the share that it needs, at `x`.
     fn share(&self, x: f64) -> (f64, f64) {
-        let need = LEAST_SHARE + SHARE_PER_SIZE * self.size(x) + SHARE_PER_DOUBT * self.unsure;
+        let slow = self.axis == Axis::Time && self.pace * FILL_SECONDS < 1.0;
+        let weight = if slow {
+            (self.wavers / WAVERS).min(1.0)
+        } else {
+            1.0
+        };
+        let size = weight * self.size(x);
+        let need = LEAST_SHARE + SHARE_PER_SIZE * size + SHARE_PER_DOUBT * self.unsure;
         let has = (x - self.from) / (x - self.first);
         (has, need.min(MOST_SHARE))
     }
 
     fn seconds(&self, x: f64) -> f64 {
+        let straight = self.wavers <= STRAIGHT && x - self.first >= LEAST_SECONDS;
+        let least = if straight {
+            STRAIGHT_SECONDS
+        } else {
+            LEAST_SECONDS
+        };
         match self.axis {
-            Axis::Time => (MOST_SECONDS * self.size(x)).clamp(LEAST_SECONDS, MOST_SECONDS),
+            Axis::Time => (MOST_SECONDS * self.size(x)).clamp(least, MOST_SECONDS),
             Axis::Step | Axis::Sample => 0.0,
         }
     }
@@ -177,7 +208,18 @@ impl Lasting {
     }
 }
 
-pub fn missing(whole: &Line, line: &Line, tail: &Tail, axis: Axis, toothed: bool) -> Missing {
+/// What growth is asked about, beside its own shape.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Setting {
+    pub axis: Axis,
+    /// The line is made of the valleys of saw-teeth.
+    pub toothed: bool,
+    /// The length of an epoch is known, which tells a first pass over the data better than any count.
+    pub epoch_known: bool,
+}
+
+pub fn missing(whole: &Line, line: &Line, tail: &Tail, setting: Setting) -> Missing {
+    let Setting { axis, toothed, .. } = setting;
     let mut missing = Missing::default();
     let (first, last) = (whole.first_x(), whole.last_x());
     let watched = last - first;
@@ -231,6 +273,20 @@ pub fn missing(whole: &Line, line: &Line, tail: &Tail, axis: Axis, toothed: bool
                 percent(FEW_GROWTH)
             ),
             Some(last + spacing * (FEW_POINTS - tail.points) as f64),
+        );
+    }
+    let few_steps = axis == Axis::Step && !setting.epoch_known && tail.length() < FEW_STEPS;
+    let much = (FEW_GROWTH * tail.level).max(FEW_STEPS_BYTES);
+    if few_steps && tail.growth() < much {
+        missing.add(
+            "few steps",
+            format!(
+                "{} in {}: a first pass over the data or a runtime that settles does that too; fewer than {FEW_STEPS} steps need {}",
+                show_bytes(tail.growth()),
+                stretch(axis, tail.length()),
+                show_bytes(much)
+            ),
+            Some(tail.from + FEW_STEPS + spacing),
         );
     }
     if tail.level_end - tail.held_before < NEW_GROUND * tail.growth() {

@@ -17,7 +17,7 @@ mod tell;
 pub mod words;
 
 use epoch::Epoch;
-use growth::Missing;
+use growth::{Missing, Setting};
 use line::{Line, Trim};
 use settle::Plateau;
 use tail::Tail;
@@ -171,6 +171,11 @@ impl Case<'_> {
         let mut best: Option<(Tail, Missing)> = None;
         let noise = tail::noise(line);
         let smooth = line.smooth();
+        let setting = Setting {
+            axis: self.axis,
+            toothed,
+            epoch_known: epoch.is_some(),
+        };
         for start in tail::starts(line, &smooth, noise) {
             let Some(mut tail) = tail::describe(line, &smooth, start, noise) else {
                 continue;
@@ -179,7 +184,7 @@ impl Case<'_> {
             if tail.growth() < least || !self.grows(whole, &tail) {
                 continue;
             }
-            let mut missing = growth::missing(whole, line, &tail, self.axis, toothed);
+            let mut missing = growth::missing(whole, line, &tail, setting);
             if let Some(epoch) = epoch {
                 missing.unless_it_outlasts(line, &tail, epoch);
             }
