@@ -66,6 +66,11 @@ fn locate(source: &str) -> Result<Found> {
         })?;
         return Ok(Found::Bytes(bytes));
     }
+    if !path.exists() && (source.contains('/') || path.extension().is_some()) {
+        return Err(Failure::unseen(format!("there is no file {source}"))
+            .hint("check the path; `lowtide runs` lists the runs that are kept")
+            .into());
+    }
     Ok(Found::Recording(Store::from_env()?.resolve(source)?))
 }
 
