@@ -59,6 +59,9 @@ const NEAR: f64 = 0.10;
 const NEAR_AGAIN: f64 = 0.12;
 /// A verdict is told when it has stood for this many ticks: what flickers is not news.
 const STANDS: u32 = 3;
+/// The choice of the one to watch is told when it has stood for this long: a job's first moments are
+/// shells and launchers, and a script of short commands has no choice worth telling.
+const SETTLES: Micros = Micros(2_000_000);
 /// How long a disk that hangs may hold up our end.
 const FINISH_WITHIN: Duration = Duration::from_secs(5);
 
@@ -76,7 +79,7 @@ pub struct Watch {
     standing: Option<(Class, u32)>,
     told: Option<Class>,
     /// When the choice of the one to watch is to be told.
-    untold: Option<u64>,
+    untold: Option<Micros>,
     dir: Option<PathBuf>,
 }
 
@@ -282,15 +285,14 @@ impl Watch {
             Change::Left(id) => self.enter(Entry::Gone { id, at: now }),
             Change::Watch { id, why } => {
                 self.enter(Entry::Watch { at: now, id, why });
-                self.untold = Some(self.run.samples() + u64::from(STANDS));
+                self.untold = Some(Micros(now.0 + SETTLES.0));
             }
         }
     }
 
-    /// Names the process that is watched once the choice has stood for a while: a job's first
-    /// moments are shells and launchers.
+    /// Names the process that is watched.
     fn tell_choice(&mut self) {
-        if self.untold.is_none_or(|due| self.run.samples() < due) {
+        if self.untold.is_none_or(|due| self.run.last_at() < due) {
             return;
         }
         self.untold = None;
