@@ -2,13 +2,13 @@
 
 Run it with a Python that has psutil, memory_profiler and psrecord:
 
-    cargo build --release -p bench-cost
+    cargo build --release -p bench-cost -p lowtide
     python bench/cost/run.py [--rounds 3] [--seconds 20] [--many 1000] [--resident 8]
 
 Tools take turns (interleaved); medians are printed. Nothing here passes or fails: the machine's
 noise is part of the numbers.
 """
-import argparse, json, os, resource, statistics, subprocess, sys, time
+import argparse, json, os, resource, statistics, subprocess, sys, tempfile, time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -97,6 +97,26 @@ def tree(kind, megabytes, workers, options):
     print(f"  lowtide's own peak RSS: {look['rss_kb'] / 1024:.1f} MB; basis {look['basis']}")
 
 
+def whole(megabytes, workers, options):
+    """The whole program: sampling, recording, folding and judging on every tick."""
+    program = OURS.parent / "lowtide"
+    if not program.exists():
+        print("\nthe whole program: not built (cargo build --release)")
+        return
+    with Job(HERE / "job.py", megabytes, workers, "busy") as job, tempfile.TemporaryDirectory() as home:
+        time.sleep(3)
+        watcher = subprocess.Popen(
+            [program, "attach", str(job.pid), "-q", "--json", "--duration", f"{options.minutes * 60}s"],
+            env={**os.environ, "LOWTIDE_HOME": home}, stdout=subprocess.DEVNULL,
+        )
+        _, _, used = os.wait4(watcher.pid, 0)
+        size = sum(file.stat().st_size for file in Path(home).rglob("recording.lowtide"))
+    seconds = options.minutes * 60
+    print(f"\nlowtide attach for {options.minutes} min on 1 + {workers} busy processes, once a second")
+    print(f"  {100 * (used.ru_utime + used.ru_stime) / seconds:.3f} % of a core, peak RSS {used.ru_maxrss / 1024:.1f} MB")
+    print(f"  recording: {size * 86400 / seconds / 1e6:.1f} MB a day at this pace")
+
+
 def many(count, options):
     with Job(HERE / "job.py", 1, count - 1) as job:
         time.sleep(3)
@@ -138,9 +158,12 @@ def main():
     parser.add_argument("--megabytes", type=int, default=300)
     parser.add_argument("--many", type=int, default=1000)
     parser.add_argument("--resident", type=int, default=8)
+    parser.add_argument("--minutes", type=float, default=5, help="of the whole program")
     options = parser.parse_args()
     tree("idle", options.megabytes, 20, options)
     tree("busy", options.megabytes, 20, options)
+    if options.minutes:
+        whole(options.megabytes, 20, options)
     if options.many:
         many(options.many, options)
     if options.resident:
