@@ -37,6 +37,13 @@ impl Failure {
         Failure::new(code::USAGE, message)
     }
 
+    /// The same, where a job that could not start leaves nothing to judge; its code is told.
+    pub fn as_unseen(mut self) -> Failure {
+        self.message = format!("{} (code {})", self.message, self.code);
+        self.code = code::UNREADABLE;
+        self
+    }
+
     pub fn hint(mut self, hint: impl Into<String>) -> Failure {
         self.hint = Some(hint.into());
         self

@@ -60,7 +60,9 @@ fn locate(source: &str) -> Result<Found> {
         return Ok(Found::Bytes(bytes));
     }
     let path = Path::new(source);
-    if path.is_file() && !recording::is_recording(path) {
+    // A pipe (`<(grep RAM log)`) can be read once: it is no recording.
+    let readable = path.exists() && !path.is_dir();
+    if readable && !(path.is_file() && recording::is_recording(path)) {
         let bytes = std::fs::read(path).map_err(|error| {
             Failure::unseen(format!("cannot read {source}: {error}")).hint("check its permissions")
         })?;
@@ -76,7 +78,14 @@ fn locate(source: &str) -> Result<Found> {
 
 fn replay(path: &Path, source: &str, said: &Said) -> Result<Judged> {
     let mut run = Run::new();
-    run.override_with(said.geometry, said.limit);
+    if said.column.is_some() || said.unit.is_some() {
+        return Err(
+            Failure::usage("--column and --unit are for files; this is a recording")
+                .hint("leave them out")
+                .into(),
+        );
+    }
+    run.override_with(said.geometry, said.limit, said.axis);
     for entry in Recording::open(path)? {
         run.apply(&entry?);
     }
@@ -97,6 +106,7 @@ pub fn from_bytes(bytes: &[u8], source: &str, said: &Said) -> Result<Judged> {
         column: said.column.clone(),
         unit: said.unit.clone(),
         steps_expected: given || said.steps_expected,
+        epoch_steps: said.geometry.steps_per_epoch(),
     };
     let imported = import::read(bytes, source, &options).map_err(|error| {
         let failure = Failure::unseen(format!("{source}: {error}"));

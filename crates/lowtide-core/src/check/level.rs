@@ -83,7 +83,8 @@ pub(super) fn min_headroom(bound: &Headroom, subject: Subject) -> Finding {
         Headroom::Size(bytes) => bytes.as_f64(),
         Headroom::Share(share) => share.0 * limit,
     };
-    let left = limit - peak;
+    // Others count against the limit too: the run knows what they left.
+    let left = (limit - peak).min(subject.verdict.headroom.unwrap_or(f64::INFINITY));
     let outcome = if left >= needed {
         Outcome::Pass
     } else {

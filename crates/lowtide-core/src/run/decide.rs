@@ -7,7 +7,7 @@ use crate::judge::judge;
 use crate::point::Context;
 use crate::series::Series;
 use crate::units::Bytes;
-use crate::verdict::{Class, Evidence, Meter, ProcessRef, Verdict};
+use crate::verdict::{Axis, Class, Evidence, Meter, ProcessRef, Verdict};
 
 use super::Run;
 use super::track::{Lines, ProcessTrack};
@@ -82,9 +82,13 @@ impl Run {
         (self.finish(chosen), self.series_of(lines))
     }
 
+    fn on_steps(&self) -> bool {
+        self.steps.usable() && self.axis_override != Some(Axis::Time)
+    }
+
     /// On steps when they are known, else on time.
     fn series_of<'a>(&self, lines: &'a Lines) -> &'a Series {
-        if self.steps.usable() {
+        if self.on_steps() {
             &lines.step
         } else {
             &lines.time
@@ -98,7 +102,7 @@ impl Run {
             geometry: self.geometry(),
             // The limit holds for all that counts against it; this line may take what is left.
             limit: headroom.map(|left| Bytes((lines.extremes.last + left).max(0.0) as u64)),
-            marked: self.steps.usable(),
+            marked: self.on_steps(),
             first_step: self.steps.first().map(|step| step as f64),
         };
         judge(series, &context)

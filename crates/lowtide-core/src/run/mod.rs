@@ -20,6 +20,7 @@ use crate::mark::Geometry;
 use crate::process::ProcId;
 use crate::sample::{Basis, Limit, Reading, Sample};
 use crate::units::{Bytes, Micros};
+use crate::verdict::Axis;
 
 use steps::{Moment, Steps};
 use track::{Lines, RoleTrack, Together};
@@ -38,6 +39,8 @@ pub struct Run {
     /// `--limit` of the command that judges, which overrules what was recorded.
     limit_override: Option<Bytes>,
     geometry_override: Geometry,
+    /// `--axis`.
+    axis_override: Option<Axis>,
     basis: Basis,
     last_at: Micros,
     pending: Option<(Moment, Look)>,
@@ -76,7 +79,8 @@ impl Run {
     }
 
     /// What flags say of the job overrules what the recording says.
-    pub fn override_with(&mut self, geometry: Geometry, limit: Option<Bytes>) {
+    pub fn override_with(&mut self, geometry: Geometry, limit: Option<Bytes>, axis: Option<Axis>) {
+        self.axis_override = axis;
         self.geometry_override = geometry;
         self.limit_override = limit;
     }
@@ -101,7 +105,11 @@ impl Run {
             }
             Entry::Watch { id, why, .. } => self.watched = Some((*id, why.clone())),
             Entry::Sample(sample) => self.sample(sample),
-            Entry::Mark(mark) => self.steps.mark(mark),
+            Entry::Mark(mark) => {
+                if self.steps.mark(mark) {
+                    self.forget_steps();
+                }
+            }
             // Measured inside the job: shown by what explains, not needed to judge.
             Entry::Record { .. } => {}
             Entry::Gap { ticks, .. } => self.lost_ticks += ticks,
@@ -168,6 +176,22 @@ impl Run {
         }
     }
 
+    /// Another counter is the axis now; points on the old one would mix with its own.
+    fn forget_steps(&mut self) {
+        let own = self
+            .processes
+            .values_mut()
+            .flat_map(|track| std::iter::once(&mut track.lines).chain(track.gpu.as_mut()));
+        let roles = self.roles.values_mut().map(|role| &mut role.lines);
+        let rest = std::iter::once(&mut self.tree).chain(self.gpu.as_mut());
+        for lines in own.chain(roles).chain(rest) {
+            lines.step = Lines::default().step;
+        }
+        if let Some((moment, _)) = &mut self.pending {
+            moment.step = None;
+        }
+    }
+
     /// Worker pools that are made anew every epoch would make us grow: of the processes that ended,
     /// only those that held most are remembered one by one. The role's own line keeps all of them.
     fn forget_the_dead(&mut self) {
@@ -229,6 +253,10 @@ impl Run {
 
     fn geometry(&self) -> Geometry {
         let mut geometry = self.steps.geometry();
+        if self.geometry_override.examples.is_some() {
+            // The length of an epoch that the run shows would beat the one that the flags give.
+            geometry.epoch_steps = None;
+        }
         geometry.merge(&self.geometry_override);
         geometry
     }

@@ -27,7 +27,8 @@ pub(super) struct Moment {
 const STEPS_NEEDED: u64 = 3;
 
 impl Steps {
-    pub fn mark(&mut self, mark: &Mark) {
+    /// True when a better source took over: what was counted before is not on its axis.
+    pub fn mark(&mut self, mark: &Mark) -> bool {
         if let Some(geometry) = &mark.geometry {
             self.geometry.merge(geometry);
         }
@@ -37,9 +38,11 @@ impl Steps {
             MarkSource::Output => 1,
             MarkSource::TrainerState => 0,
         };
+        let mut took_over = false;
         match self.source {
-            Some(source) if rank(mark.source) < rank(source) => return,
+            Some(source) if rank(mark.source) < rank(source) => return false,
             Some(source) if rank(mark.source) > rank(source) => {
+                took_over = true;
                 *self = Steps {
                     geometry: self.geometry,
                     ..Steps::default()
@@ -50,7 +53,7 @@ impl Steps {
         self.source = Some(mark.source);
         // In a distributed job every rank marks the same steps: one is enough.
         if mark.rank.is_some_and(|rank| rank != 0) {
-            return;
+            return took_over;
         }
         // A state file says where the run was when it saved, not what it does now.
         if mark.source != MarkSource::TrainerState {
@@ -65,6 +68,7 @@ impl Steps {
             self.last = Some((mark.at, step));
             self.current = Some(step);
         }
+        took_over
     }
 
     pub fn moment(&self, at: Micros) -> Moment {

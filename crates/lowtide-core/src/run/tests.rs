@@ -1,7 +1,7 @@
 //! A run is fed entries by hand: who is named, on which axis, against which limit.
 
 use super::*;
-use crate::mark::Mark;
+use crate::mark::{Mark, MarkSource};
 use crate::process::{Facts, Member, Role};
 use crate::sample::{LimitFrom, TreeSum};
 use crate::verdict::{Axis, Class, Meter};
@@ -261,4 +261,38 @@ fn a_short_command_at_the_end_does_not_decide_for_the_run() {
         why: "most memory".to_owned(),
     });
     assert_eq!(run.verdict().verdict, Class::Stable);
+}
+
+#[test]
+fn a_bar_before_the_callback_does_not_hide_a_leak() {
+    let mut run = Run::new();
+    run.apply(&member(1, Role::Trainer));
+    run.apply(&Entry::Watch {
+        at: Micros(0),
+        id: id(1),
+        why: "libtorch mapped".to_owned(),
+    });
+    // A data bar counts to 300 at 68 MB; then the loop counts from 1 and leaks.
+    let phases = [
+        (MarkSource::Output, 0..300_u64, 0.0),
+        (MarkSource::Callback, 300..600, 2.0 * MB),
+    ];
+    for (source, ticks, leak) in phases {
+        for (done, n) in ticks.enumerate() {
+            let at = Micros(n * 1_000_000);
+            run.apply(&Entry::Mark(Mark {
+                at,
+                source,
+                step: Some(done as u64 + 1),
+                ..Mark::default()
+            }));
+            run.apply(&Entry::Sample(Sample {
+                seq: n,
+                at,
+                readings: vec![reading(1, 68.0 * MB + done as f64 * leak, 0.0)],
+                ..Sample::default()
+            }));
+        }
+    }
+    assert_eq!(run.verdict().verdict, Class::Leak);
 }

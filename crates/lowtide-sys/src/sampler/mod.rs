@@ -35,6 +35,9 @@ const PLACE_EVERY: Micros = Micros(60_000_000);
 /// Processes that the driver knows by pids of another namespace are mentioned at this distance.
 const FOREIGN_AGAIN: Micros = Micros(60_000_000);
 const DRM: &str = "/sys/class/drm";
+/// What still trains this long after the proved trainer has ended is the job's next stage, not what
+/// is left of the last one.
+const NEXT_STAGE: Micros = Micros(10_000_000);
 /// Open files that are left to the rest of the program.
 const FILES_LEFT: usize = 128;
 
@@ -130,6 +133,8 @@ pub struct Sampler {
     watched: Option<ProcId>,
     /// How much spoke for the watched process when it was last seen.
     standing: Standing,
+    /// When it was found to have ended.
+    left: Option<Micros>,
     groups: Option<Groups>,
     rlimits: Limits,
     placed: Option<Micros>,
@@ -172,6 +177,7 @@ impl Sampler {
             careful: Careful::new(options.budget, units.page),
             watched: None,
             standing: Standing::default(),
+            left: None,
             groups: None,
             rlimits: Limits::default(),
             placed: None,
@@ -389,7 +395,17 @@ impl Sampler {
         let standing = find(&self.members, choice.id).map_or(Standing::Helps, Standing::of);
         // When the trainer has ended, what started it is on its way out too: what the job did is
         // still told by the trainer. Another one may come.
-        if standing < self.standing {
+        let living = self
+            .watched
+            .is_none_or(|id| find(&self.members, id).is_some());
+        self.left = if living {
+            None
+        } else {
+            self.left.or(Some(now))
+        };
+        let another_stage = standing >= Standing::Trains
+            && self.left.is_some_and(|left| now.since(left) >= NEXT_STAGE);
+        if standing < self.standing && !another_stage {
             return;
         }
         let more_is_known = standing > self.standing;
@@ -474,13 +490,15 @@ impl Sampler {
         let Some(watched) = self.watched else {
             return;
         };
-        if self.placed.is_none_or(|at| now.since(at) >= PLACE_EVERY) {
+        // A process that has ended is in no group, and its pid may be a stranger's by now.
+        let living = find(&self.members, watched);
+        if let Some(tracked) = living
+            && self.placed.is_none_or(|at| now.since(at) >= PLACE_EVERY)
+        {
             self.placed = Some(now);
             self.only_ours_checked = None;
             self.groups = Groups::of(&self.proc, watched.pid);
-            if let Some(tracked) = find(&self.members, watched) {
-                self.rlimits = tracked.rlimits(&self.proc, &mut self.buffer);
-            }
+            self.rlimits = tracked.rlimits(&self.proc, &mut self.buffer);
         }
         let Some(groups) = &mut self.groups else {
             sample.cgroups.clear();

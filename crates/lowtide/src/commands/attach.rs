@@ -81,10 +81,10 @@ pub fn run(args: &AttachArgs) -> Result<i32> {
             if !watch.tick(ticker.take()) {
                 break;
             }
-            if end.is_some_and(|end| clock.now() >= end) {
-                break;
-            }
             continue;
+        }
+        if end.is_some_and(|end| clock.now() >= end) {
+            break;
         }
         poll(&[&signals], timeout.min(MARKS_EVERY))?;
         watch.take_marks();

@@ -99,7 +99,10 @@ pub fn run(args: &CheckArgs) -> Result<i32> {
         ..args.said.said()
     };
     match &args.source {
-        Some(source) => finish(&asked, &said, &source::open(source, &said)?),
+        Some(source) => {
+            let baseline = baseline(&asked, &said)?;
+            finish(&asked, &source::open(source, &said)?, baseline.as_ref())
+        }
         None => run_and_check(args, &asked, &said),
     }
 }
@@ -114,7 +117,14 @@ fn run_and_check(args: &CheckArgs, asked: &CheckFlags, said: &Said) -> Result<i3
         hooks: Vec::new(),
         quiet: true,
     };
-    let Ended { watch, exit } = watch_command(&args.command, &options)?;
+    // Before the job: afterwards `last` is the job itself, and a typing error would cost its time.
+    let baseline = baseline(asked, said)?;
+    let Ended { watch, exit } = watch_command(&args.command, &options).map_err(|error| {
+        match error.downcast::<Failure>() {
+            Ok(failure) => failure.as_unseen().into(),
+            Err(error) => error,
+        }
+    })?;
     let unseen =
         |message: String| Failure::unseen(message).hint("lowtide run -- CMD shows what happens");
     if exit.code() != 0 {
@@ -123,14 +133,21 @@ fn run_and_check(args: &CheckArgs, asked: &CheckFlags, said: &Said) -> Result<i3
     let Some(mut watch) = watch else {
         return Err(unseen("the job could not be watched".to_owned()).into());
     };
-    watch.run.override_with(said.geometry, said.limit);
+    watch
+        .run
+        .override_with(said.geometry, said.limit, said.axis);
     let (verdict, series) = watch.run.judged();
     let judged = Judged {
         verdict,
         series: series.clone(),
         how: None,
     };
-    finish(asked, said, &judged)
+    finish(asked, &judged, baseline.as_ref())
+}
+
+fn baseline(asked: &CheckFlags, said: &Said) -> Result<Option<Judged>> {
+    let other = asked.baseline.as_ref();
+    other.map(|other| source::open(other, said)).transpose()
 }
 
 impl CheckFlags {
@@ -169,16 +186,8 @@ impl CheckFlags {
 }
 
 /// Checks a judged source, however it came to be, writes every answer and gives the exit code.
-pub fn finish(asked: &CheckFlags, said: &Said, judged: &Judged) -> Result<i32> {
-    let baseline = match &asked.baseline {
-        Some(other) => Some(source::open(other, said)?),
-        None => None,
-    };
-    let findings = check(
-        &asked.criteria(),
-        subject(judged),
-        baseline.as_ref().map(subject),
-    );
+pub fn finish(asked: &CheckFlags, judged: &Judged, baseline: Option<&Judged>) -> Result<i32> {
+    let findings = check(&asked.criteria(), subject(judged), baseline.map(subject));
     let outcome = overall(&findings);
     tell(asked, judged, &findings, outcome)?;
     Ok(exit_code(outcome, asked.on_inconclusive))

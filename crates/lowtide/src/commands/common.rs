@@ -37,13 +37,10 @@ pub struct WatchArgs {
 /// fits when they are taken this often.
 pub const MARKS_EVERY: Duration = Duration::from_millis(100);
 
-/// Looks more often than this would cost more than they tell.
-const SHORTEST: Duration = Duration::from_millis(10);
-
 impl WatchArgs {
     pub fn options(&self) -> WatchOptions {
         WatchOptions {
-            interval: self.interval.max(SHORTEST),
+            interval: self.interval,
             budget: self.budget,
             limit: self.limit,
             output: self.output.clone(),

@@ -336,6 +336,18 @@ impl<'a> Taker<'a> {
         };
         let by_step = stepped && distinct(&|t| t.step.map(|s| s as f64));
         let by_epoch = stepped && distinct(&|t| t.epoch);
+        // Parts of an epoch (`'epoch': 0.12`) are no steps; the length of an epoch makes them some.
+        let whole = self
+            .taken
+            .iter()
+            .filter_map(|t| t.epoch)
+            .all(|epoch| epoch.fract() == 0.0);
+        let per_epoch = options.epoch_steps.or(self.geometry.steps_per_epoch());
+        let epoch_factor = if whole { Some(1.0) } else { per_epoch };
+        let by_epoch = by_epoch && epoch_factor.is_some();
+        if !by_step && !whole && epoch_factor.is_none() {
+            notes += ", parts of an epoch are no steps (give --epoch-steps)";
+        }
         let by_time = distinct(&|t| t.seconds);
         let axis = match options.axis {
             Some(axis) => axis,
@@ -345,7 +357,10 @@ impl<'a> Taker<'a> {
         };
         let place = |at: usize, taken: &Taken| match axis {
             Axis::Step if by_step => taken.step.map(|s| s as f64),
-            Axis::Step => taken.epoch,
+            Axis::Step => taken
+                .epoch
+                .zip(epoch_factor)
+                .map(|(epoch, steps)| epoch * steps),
             Axis::Time => taken.seconds,
             Axis::Sample => Some(at as f64),
         };
@@ -382,6 +397,7 @@ impl<'a> Taker<'a> {
             }
             (Axis::Step, Some(counter)) if by_step => format!("steps from {counter}"),
             (Axis::Step, _) if by_step => "steps from the Trainer's dictionaries".to_owned(),
+            (Axis::Step, _) if !whole => "steps from parts of an epoch".to_owned(),
             (Axis::Step, _) => "steps from `Epoch N`".to_owned(),
             (Axis::Time, _) => "seconds from the times of the lines".to_owned(),
             (Axis::Sample, _) => "in the order of the lines".to_owned(),

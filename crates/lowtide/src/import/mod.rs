@@ -28,6 +28,8 @@ pub struct Options {
     pub unit: Option<String>,
     /// Flags about steps and epochs were given: an axis that does not say what it counts is steps.
     pub steps_expected: bool,
+    /// Steps in an epoch, when flags say so: parts of an epoch become steps.
+    pub epoch_steps: Option<f64>,
 }
 
 impl Options {

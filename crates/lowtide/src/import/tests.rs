@@ -201,9 +201,9 @@ fn logs_as_people_print_them() {
         ),
         (
             "{'loss': 1.2, 'epoch': 0.5}\nMemory usage: 5.4 GB\n{'loss': 1.1, 'epoch': 1.0}\nMemory usage: 5.5 GB\n",
-            Axis::Step,
+            Axis::Sample,
             Meter::Memory,
-            vec![(0.5, 5.4e9), (1.0, 5.5e9)],
+            vec![(0.0, 5.4e9), (1.0, 5.5e9)],
         ),
         (
             "iter 1 gpu mem 900 MB rss=8192000\niter 2 gpu mem 900 MB rss=12288000\n",
@@ -245,6 +245,18 @@ fn logs_as_people_print_them() {
         );
         assert_eq!(xy(&imported), points, "{text}{}", imported.how);
     }
+}
+
+#[test]
+fn parts_of_an_epoch_become_steps_when_its_length_is_known() {
+    let log = "{'loss': 1.2, 'epoch': 0.25}\nMemory usage: 5.4 GB\n{'loss': 1.1, 'epoch': 0.5}\nMemory usage: 5.5 GB\n";
+    let options = Options {
+        epoch_steps: Some(80.0),
+        ..Options::default()
+    };
+    let imported = read(log.as_bytes(), "train.log", &options).unwrap();
+    assert_eq!(imported.track.axis, Axis::Step);
+    assert_eq!(xy(&imported), vec![(20.0, 5.4e9), (40.0, 5.5e9)]);
 }
 
 #[test]

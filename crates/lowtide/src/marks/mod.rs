@@ -89,6 +89,9 @@ impl Inbox {
         if link == self.folder || self.links.contains(&link) {
             return;
         }
+        if link.is_symlink() && !link.exists() {
+            let _ = fs::remove_file(&link);
+        }
         if symlink(&self.folder, &link).is_ok() {
             self.links.push(link);
         }
@@ -171,18 +174,21 @@ fn private_folder(folder: &Path) -> Result<()> {
 /// Removes what watchers that were killed left behind: folders whose socket nobody listens to, and
 /// links to nowhere. A pid would not tell: the watcher may live in another pid namespace.
 fn sweep(runtime: &Path) {
-    let Ok(entries) = fs::read_dir(runtime) else {
-        return;
+    let paths = || {
+        fs::read_dir(runtime)
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(|entry| entry.path())
     };
-    for entry in entries.flatten() {
-        let path = entry.path();
-        if path.is_symlink() {
-            if !path.exists() {
-                let _ = fs::remove_file(&path);
-            }
-        } else if nobody_listens(&path.join("marks.sock")) {
+    // Folders first: a link points nowhere only once its folder is gone.
+    for path in paths().filter(|path| !path.is_symlink()) {
+        if nobody_listens(&path.join("marks.sock")) {
             let _ = fs::remove_dir_all(&path);
         }
+    }
+    for path in paths().filter(|path| path.is_symlink() && !path.exists()) {
+        let _ = fs::remove_file(&path);
     }
 }
 
@@ -247,8 +253,6 @@ mod tests {
         fs::create_dir(&gone).unwrap();
         drop(UnixDatagram::bind(gone.join("marks.sock")).unwrap());
         symlink(&gone, root.path().join("77")).unwrap();
-        let first = Inbox::open_in(root.path(), "watcher-1").unwrap();
-        drop(first);
         let alive = Inbox::open_in(root.path(), "watcher-9").unwrap();
         let second = Inbox::open_in(root.path(), "watcher-1").unwrap();
         assert!(

@@ -41,6 +41,9 @@ impl Clock {
     }
 }
 
+/// Looks more often than this would cost more than they tell.
+const SHORTEST: Duration = Duration::from_millis(10);
+
 /// When the next tick is due. A late tick does not shift the ones after it, and ticks that were
 /// missed altogether (a suspended machine) are left out, not made up for.
 pub struct Ticker {
@@ -51,7 +54,7 @@ pub struct Ticker {
 impl Ticker {
     pub fn new(interval: Duration) -> Ticker {
         Ticker {
-            interval: interval.as_nanos() as u64,
+            interval: u64::try_from(interval.max(SHORTEST).as_nanos()).unwrap_or(u64::MAX),
             due: monotonic_ns(),
         }
     }
@@ -65,7 +68,8 @@ impl Ticker {
     pub fn take(&mut self) -> Duration {
         let now = monotonic_ns();
         let late = now.saturating_sub(self.due);
-        self.due += self.interval * (1 + late / self.interval);
+        let missed = self.interval.saturating_mul(1 + late / self.interval);
+        self.due = self.due.saturating_add(missed);
         Duration::from_nanos(late)
     }
 }

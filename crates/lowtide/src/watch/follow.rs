@@ -6,8 +6,10 @@ use std::path::Path;
 
 use crate::keeper::{Handle, Route};
 
-/// What one look takes at most: a job that floods its log must not hold up a tick.
+/// What one read takes.
 const TAKEN: usize = 256 * 1024;
+/// Reads in one look at most: a job that floods its log must not hold up a tick.
+const READS: usize = 16;
 
 /// The files that stdout and stderr of the job go to.
 pub struct Follow {
@@ -45,12 +47,16 @@ impl Follow {
     /// Hands over what was written since the last call.
     pub fn read(&mut self, mut hand_over: impl FnMut(&[u8])) {
         for growing in &mut self.files {
-            // A file that cannot be read any more ends its steps, not the watching.
-            let Ok(length) = growing.file.read_at(&mut self.buffer, growing.offset) else {
-                continue;
-            };
-            growing.offset += length as u64;
-            if length > 0 {
+            growing.mind_truncation();
+            for _ in 0..READS {
+                // A file that cannot be read any more ends its steps, not the watching.
+                let Ok(length) = growing.file.read_at(&mut self.buffer, growing.offset) else {
+                    break;
+                };
+                if length == 0 {
+                    break;
+                }
+                growing.offset += length as u64;
                 hand_over(&self.buffer[..length]);
             }
         }
@@ -63,6 +69,14 @@ impl Growing {
         let file = File::open(path).ok()?;
         let offset = file.metadata().ok()?.len();
         Some(Growing { file, offset })
+    }
+
+    /// A log that was cut (`copytruncate`) begins again.
+    fn mind_truncation(&mut self) {
+        let length = self.file.metadata().map(|found| found.len());
+        if length.is_ok_and(|length| length < self.offset) {
+            self.offset = 0;
+        }
     }
 
     fn is(&self, other: &Growing) -> bool {

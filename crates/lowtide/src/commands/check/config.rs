@@ -66,6 +66,16 @@ pub fn find(folder: &Path) -> Result<Option<Config>> {
     Ok(None)
 }
 
+/// A file is meant to be beside the configuration; anything else is a run's name.
+fn beside(folder: &Path, baseline: String) -> String {
+    let file = folder.join(&baseline);
+    if file.exists() {
+        file.display().to_string()
+    } else {
+        baseline
+    }
+}
+
 fn parse(name: &str, text: &str) -> Result<Option<Table>> {
     Ok(if name == "lowtide.toml" {
         toml::from_str::<LowtideToml>(text)?.check
@@ -95,9 +105,7 @@ impl Config {
                 min_headroom: flags.min_headroom.or(read(check.min_headroom)?),
                 min_steps: flags.min_steps.or(check.min_steps),
                 // Paths in the file are meant from where the file is.
-                baseline: flags
-                    .baseline
-                    .or(check.baseline.map(|b| folder.join(b).display().to_string())),
+                baseline: flags.baseline.or(check.baseline.map(|b| beside(folder, b))),
                 tolerance: flags.tolerance.or(read(check.tolerance)?),
                 on_inconclusive: flags.on_inconclusive.or(word),
                 json: flags.json,
