@@ -161,3 +161,15 @@ fn the_worst_verdict_stands_for_all() {
     assert_eq!(worst(&all[..2]).unwrap().verdict, Class::TooEarly);
     assert_eq!(worst([]), None);
 }
+
+/// A straight line has not ended anywhere, however slow it is.
+#[test]
+fn a_straight_ramp_is_never_a_warm_up() {
+    for n in (20..=200).step_by(10) {
+        for pace in [0.2, 0.5, 1.0, 2.0] {
+            let verdict = look(Axis::Step, n, |x| 1000.0 + pace * x);
+            assert_ne!(verdict.verdict, Class::WarmUp, "{n} points at {pace}");
+            assert_eq!(verdict.settled_at, None, "{n} points at {pace}");
+        }
+    }
+}

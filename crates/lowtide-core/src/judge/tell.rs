@@ -306,7 +306,9 @@ impl Case<'_> {
             ),
         ));
         let swing = Swing::of(whole);
-        let class = self.class(&mut verdict, (whole, line), plateau, swing, epoch);
+        // A rise that is all creep has not ended: nothing to settle.
+        let ended = !(verdict.creep && mostly);
+        let class = self.class(&mut verdict, (whole, line), plateau, swing, epoch, ended);
         verdict.verdict = class;
         verdict.leaking = Some(false);
         verdict.confidence = confidence(class);
@@ -337,6 +339,7 @@ impl Case<'_> {
         plateau: Plateau,
         swing: Option<Swing>,
         epoch: Option<Epoch>,
+        ended: bool,
     ) -> Class {
         let warm = settle::LEAST_RISE * plateau.level;
         let body = whole.from(whole.first_x() + whole.span() / 8.0);
@@ -347,7 +350,7 @@ impl Case<'_> {
         if swing.is_some_and(|s| s.large()) && !late {
             return Class::Spikes;
         }
-        if plateau.rise > warm {
+        if ended && plateau.rise > warm {
             let (at, slope) = plateau.knee(line);
             verdict.settled_at = Some(at);
             verdict.plateau = Some(plateau.level);
