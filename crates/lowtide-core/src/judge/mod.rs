@@ -71,9 +71,10 @@ pub fn worst<'a>(verdicts: impl IntoIterator<Item = &'a Verdict>) -> Option<&'a 
 }
 
 /// Share of such calls that were right on the scored traces: the shared ones and recordings of programs
-/// whose behaviour is known, with at least 12 points and a label of medium or high confidence. Leak 59 of
-/// 59, warm-up 54 of 57, spikes 20 of 21, stable 26 of 26; (right + 1) / (all + 2), so that no small number
-/// of them claims certainty.
+/// whose behaviour is known, with at least 12 points and a label of medium or high confidence. Leak 64 of
+/// 64, warm-up 54 of 57, spikes 20 of 21, stable 26 of 26; (right + 1) / (all + 2), so that no small number
+/// of them claims certainty. The columns that `cargo run --release -p lowtide-verdicts -- confusion --alone`
+/// prints for each folder named with `--traces`, added up.
 fn confidence(class: Class) -> Option<f64> {
     match class {
         Class::Leak => Some(0.98),
@@ -177,13 +178,14 @@ impl Case<'_> {
             epoch_known: epoch.is_some(),
         };
         for start in tail::starts(line, &smooth, noise) {
-            let Some(mut tail) = tail::describe(line, &smooth, start, noise) else {
+            let Some(mut tail) = tail::describe(line, start, noise) else {
                 continue;
             };
             seen.push(tail);
             if tail.growth() < least || !self.grows(whole, &tail) {
                 continue;
             }
+            tail.look_closer(line, &smooth);
             let mut missing = growth::missing(whole, line, &tail, setting);
             if let Some(epoch) = epoch {
                 missing.unless_it_outlasts(line, &tail, epoch);

@@ -46,7 +46,7 @@ impl Plateau {
             .find(|i| smooth[*i] < level - margin)
             .map_or(0, |i| i + 1)
             .min(n.saturating_sub(4));
-        let tail = tail::describe(line, &smooth, start, noise)?;
+        let tail = tail::describe(line, start, noise)?;
         Some(Plateau {
             tail,
             level,

@@ -54,6 +54,19 @@ impl Tail {
         self.slope * self.length()
     }
 
+    /// Works out what is only asked of growth that counts: how straight it is and what came before.
+    pub fn look_closer(&mut self, line: &Line, smooth: &[f64]) {
+        let (xs, ys) = (&line.xs[self.start..], &line.ys[self.start..]);
+        let rest = &smooth[self.start..];
+        self.fifths = fifths(xs, rest, self.slope);
+        self.cuts = cuts(xs, ys, self.slope);
+        (self.bend, self.bend_reach) =
+            stats::bend(xs, ys, self.noise / 2.0).unwrap_or((0.0, f64::INFINITY));
+        self.before = BEFORE.map(|share| before(line, self.start, self.slope, share));
+        self.held_before = smooth[..self.start].iter().copied().fold(0.0, f64::max);
+        self.rises = stats::effective_rises(rest);
+    }
+
     /// Takes the median of all slopes, which single wild windows do not move, for its slope.
     pub fn by_median(&mut self, line: &Line) {
         if self.by_median {
@@ -96,13 +109,14 @@ pub fn noise(line: &Line) -> f64 {
     stats::noise(&line.ys).max(RIPPLE * level)
 }
 
-pub fn describe(line: &Line, smooth: &[f64], start: usize, noise: f64) -> Option<Tail> {
+/// An end of the line; what is only asked of growth is left for [`Tail::look_closer`].
+pub fn describe(line: &Line, start: usize, noise: f64) -> Option<Tail> {
     let (xs, ys) = (&line.xs[start..], &line.ys[start..]);
     if xs.len() < 4 {
         return None;
     }
-    let (slope, low, high) = stats::slope_error(xs, ys, noise / 2.0)?;
     let whole = stats::fit(xs, ys)?;
+    let (slope, low, high) = stats::slope_error(xs, ys, whole.slope, noise / 2.0)?;
     let (from, to) = (xs[0], xs[xs.len() - 1]);
     let mut tail = Tail {
         start,
@@ -125,17 +139,9 @@ pub fn describe(line: &Line, smooth: &[f64], start: usize, noise: f64) -> Option
         rises: 0.0,
         by_median: false,
     };
-    // The rest is only asked of growth.
     if low > 0.0 {
         let half = xs.len() / 2;
         tail.newer = stats::fit(&xs[half..], &ys[half..])?.slope;
-        tail.fifths = fifths(xs, &smooth[start..], slope);
-        tail.cuts = cuts(xs, ys, slope);
-        (tail.bend, tail.bend_reach) =
-            stats::bend(xs, ys, noise / 2.0).unwrap_or((0.0, f64::INFINITY));
-        tail.before = BEFORE.map(|share| before(line, start, slope, share));
-        tail.held_before = smooth[..start].iter().copied().fold(0.0, f64::max);
-        tail.rises = stats::effective_rises(&smooth[start..]);
     }
     Some(tail)
 }

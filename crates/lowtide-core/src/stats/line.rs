@@ -75,13 +75,17 @@ pub fn slope_interval(xs: &[f64], ys: &[f64], least_spread: f64) -> Option<(f64,
     Some((slope, slope - reach, slope + reach))
 }
 
-/// The least-squares slope with a 95 % interval: `(value, low, high)`.
+/// A slope that was fitted by least squares, with its 95 % interval: `(value, low, high)`.
 ///
 /// Neighbouring floor points resemble each other, so they count for less than they are: with a
 /// correlation of r between neighbours, n of them are worth n(1-r)/(1+r). `least_spread` is what the
 /// points may be off even if they lie on a line (rounding, noise that is known).
-pub fn slope_error(xs: &[f64], ys: &[f64], least_spread: f64) -> Option<(f64, f64, f64)> {
-    let slope = fit(xs, ys)?.slope;
+pub fn slope_error(
+    xs: &[f64],
+    ys: &[f64],
+    slope: f64,
+    least_spread: f64,
+) -> Option<(f64, f64, f64)> {
     let reach = reach(xs, ys, slope, least_spread)?;
     Some((slope, slope - reach, slope + reach))
 }
@@ -90,15 +94,18 @@ pub fn slope_error(xs: &[f64], ys: &[f64], least_spread: f64) -> Option<(f64, f6
 fn reach(xs: &[f64], ys: &[f64], slope: f64, least_spread: f64) -> Option<f64> {
     let count = xs.len() as f64;
     let centre = xs.iter().sum::<f64>() / count;
-    let mut offsets: Vec<f64> = xs.iter().zip(ys).map(|(x, y)| y - slope * x).collect();
-    let base = median(&mut offsets.clone())?;
-    for offset in &mut offsets {
-        *offset -= base;
+    let offset = |(x, y): (&f64, &f64)| y - slope * x;
+    let base = median(&mut xs.iter().zip(ys).map(offset).collect::<Vec<f64>>())?;
+    let (mut squares, mut products, mut last) = (0.0, 0.0, 0.0);
+    for pair in xs.iter().zip(ys) {
+        let residual = offset(pair) - base;
+        squares += residual * residual;
+        products += last * residual;
+        last = residual;
     }
-    let squares: f64 = offsets.iter().map(|r| r * r).sum();
     let freedom = (count - 2.0).max(1.0);
     let spread = (squares / freedom).sqrt().max(least_spread);
-    let worth = (count / inflation(&offsets, squares)).max(LEAST_WORTH.min(count));
+    let worth = (count / inflation(count, products, squares)).max(LEAST_WORTH.min(count));
     let mean_square: f64 = xs.iter().map(|x| (x - centre).powi(2)).sum::<f64>() / count;
     let error = spread / (mean_square * worth).sqrt();
     Some(student_t(worth - 2.0) * error)
@@ -124,25 +131,24 @@ pub fn bend(xs: &[f64], ys: &[f64], least_spread: f64) -> Option<(f64, f64)> {
         .zip(&square)
         .map(|(x, q)| q - curve.at(*x))
         .collect();
-    let residuals: Vec<f64> = xs.iter().zip(ys).map(|(x, y)| y - line.at(*x)).collect();
     let weight: f64 = curve.iter().map(|q| q * q).sum();
     if weight <= 0.0 {
         return None;
     }
-    let amount = curve
-        .iter()
-        .zip(&residuals)
-        .map(|(q, r)| q * r)
+    let points = || xs.iter().zip(ys).zip(&curve);
+    let amount = points()
+        .map(|((x, y), q)| q * (y - line.at(*x)))
         .sum::<f64>()
         / weight;
-    let left: Vec<f64> = curve
-        .iter()
-        .zip(&residuals)
-        .map(|(q, r)| r - amount * q)
-        .collect();
-    let squares: f64 = left.iter().map(|r| r * r).sum();
+    let (mut squares, mut products, mut last) = (0.0, 0.0, 0.0);
+    for ((x, y), q) in points() {
+        let left = y - line.at(*x) - amount * q;
+        squares += left * left;
+        products += last * left;
+        last = left;
+    }
     let spread = (squares / (count - 3.0)).sqrt().max(least_spread);
-    let inflated = inflation(&left, squares).min((count / LEAST_WORTH).max(1.0));
+    let inflated = inflation(count, products, squares).min((count / LEAST_WORTH).max(1.0));
     let error = spread * (inflated / weight).sqrt();
     // y gains amount * (x/half)²: the slope changes by 4 * amount / half from end to end.
     let scale = 4.0 / (half * line.slope);
@@ -151,12 +157,10 @@ pub fn bend(xs: &[f64], ys: &[f64], least_spread: f64) -> Option<(f64, f64)> {
 }
 
 /// By how much neighbours that resemble each other inflate the variance of a slope.
-fn inflation(residuals: &[f64], squares: f64) -> f64 {
+fn inflation(count: f64, products: f64, squares: f64) -> f64 {
     if squares <= 0.0 {
         return 1.0;
     }
-    let count = residuals.len() as f64;
-    let products: f64 = residuals.windows(2).map(|w| w[0] * w[1]).sum();
     // What is left of a fitted line is a little anti-correlated: about 4/n for a slope and a level.
     let r = (products / squares + 4.0 / count).clamp(0.0, 0.9);
     (1.0 + r) / (1.0 - r)

@@ -17,54 +17,71 @@ pub fn last_breaks(xs: &[f64], ys: &[f64], variance: f64) -> Vec<usize> {
     let sums = Sums::new(xs, ys);
     let price = 4.0 * (n as f64).ln() * variance;
     let most = PIECES.min(n / SHORTEST);
-    // best[k][j]: cost of the first j points in k+1 pieces; from[k][j]: where the last piece begins.
-    let mut best = vec![vec![f64::INFINITY; n + 1]; most];
-    let mut from = vec![vec![0usize; n + 1]; most];
-    for (j, cost) in best[0].iter_mut().enumerate().skip(SHORTEST) {
-        *cost = sums.left(0, j);
+    // Row j, column i: squared error of the best line through points i..j.
+    let wide = n + 1;
+    let mut left = vec![0.0; wide * wide];
+    for j in SHORTEST..=n {
+        let last = j - SHORTEST;
+        sums.left(j, &mut left[j * wide..=j * wide + last]);
     }
-    let mut left = vec![0.0; (n + 1) * (n + 1)];
-    for i in SHORTEST..=n - SHORTEST {
-        for j in i + SHORTEST..=n {
-            left[j * (n + 1) + i] = sums.left(i, j);
-        }
+    // best[k * wide + j]: cost of the first j points in k+1 pieces. Where the last of them begins is
+    // looked up afterwards, and only on the way back: the search for the least is all that costs.
+    let mut best = vec![f64::INFINITY; most * wide];
+    for j in SHORTEST..=n {
+        best[j] = left[j * wide];
     }
     for k in 1..most {
+        let (done, rest) = best.split_at_mut(k * wide);
+        let before = &done[(k - 1) * wide..];
         for j in (k + 1) * SHORTEST..=n {
-            for i in k * SHORTEST..=j - SHORTEST {
-                let before = best[k - 1][i];
-                if before >= best[k][j] {
-                    continue;
-                }
-                let cost = before + left[j * (n + 1) + i];
-                if cost < best[k][j] {
-                    best[k][j] = cost;
-                    from[k][j] = i;
-                }
-            }
+            let starts = k * SHORTEST..j - SHORTEST + 1;
+            let row = &left[j * wide..][starts.clone()];
+            rest[j] = least_sum(&before[starts], row);
         }
     }
     let pieces = (0..most)
         .min_by(|a, b| {
-            let total = |k: usize| best[k][n] + price * k as f64;
+            let total = |k: usize| best[k * wide + n] + price * k as f64;
             total(*a).total_cmp(&total(*b))
         })
         .unwrap_or(0);
-    let mut breaks = Vec::new();
+    let mut breaks = Vec::with_capacity(pieces + 1);
     let mut end = n;
-    for k in (0..=pieces).rev() {
-        let start = if k == 0 { 0 } else { from[k][end] };
+    for k in (1..=pieces).rev() {
+        let cost = best[k * wide + end];
+        let start = (k * SHORTEST..=end - SHORTEST)
+            .find(|i| best[(k - 1) * wide + i] + left[end * wide + i] <= cost)
+            .unwrap_or(k * SHORTEST);
         breaks.push(start);
         end = start;
     }
+    breaks.push(0);
     breaks
 }
 
-/// Running sums, so that the error of any piece costs a handful of operations.
+/// The least of the sums of two slices of equal length, four at a time.
+fn least_sum(a: &[f64], b: &[f64]) -> f64 {
+    let less = |sum: f64, than: f64| if sum < than { sum } else { than };
+    let mut lanes = [f64::INFINITY; 4];
+    let (fours, others) = (a.chunks_exact(4), b.chunks_exact(4));
+    let rest = fours.remainder().iter().zip(others.remainder());
+    let rest = rest.fold(f64::INFINITY, |least, (a, b)| less(a + b, least));
+    for (a, b) in fours.zip(others) {
+        lanes = std::array::from_fn(|k| less(a[k] + b[k], lanes[k]));
+    }
+    lanes.into_iter().fold(rest, f64::min)
+}
+
+/// Running sums, so that the error of any piece costs a handful of operations. Each in its own column:
+/// the errors of all pieces with the same end are worked out side by side.
 struct Sums {
-    rows: Vec<[f64; 5]>,
-    /// 1/n: a division costs more than all the rest of a piece's error.
-    inverse: Vec<f64>,
+    x: Vec<f64>,
+    y: Vec<f64>,
+    xx: Vec<f64>,
+    xy: Vec<f64>,
+    yy: Vec<f64>,
+    /// 1/n for n from the number of points down to 1: divisions cost more than all the rest.
+    shares: Vec<f64>,
 }
 
 impl Sums {
@@ -72,32 +89,42 @@ impl Sums {
         // Centred and scaled, or the squares of large numbers would swallow the small differences.
         let (x0, y0) = (xs[0], ys[0]);
         let scale = (xs[xs.len() - 1] - x0).abs().max(f64::MIN_POSITIVE);
-        let mut rows = Vec::with_capacity(xs.len() + 1);
-        let mut sum = [0.0; 5];
-        rows.push(sum);
-        for (x, y) in xs.iter().zip(ys) {
-            let (x, y) = ((x - x0) / scale, y - y0);
-            for (total, term) in sum.iter_mut().zip([x, y, x * x, x * y, y * y]) {
-                *total += term;
+        let column = |term: fn(f64, f64) -> f64| {
+            let mut total = 0.0;
+            let mut column = Vec::with_capacity(xs.len() + 1);
+            column.push(total);
+            for (x, y) in xs.iter().zip(ys) {
+                total += term((x - x0) / scale, y - y0);
+                column.push(total);
             }
-            rows.push(sum);
+            column
+        };
+        Sums {
+            x: column(|x, _| x),
+            y: column(|_, y| y),
+            xx: column(|x, _| x * x),
+            xy: column(|x, y| x * y),
+            yy: column(|_, y| y * y),
+            shares: (1..=xs.len()).rev().map(|n| 1.0 / n as f64).collect(),
         }
-        let inverse = (0..rows.len()).map(|n| 1.0 / n as f64).collect();
-        Sums { rows, inverse }
     }
 
-    /// Squared error of the best line through points i..j.
-    fn left(&self, i: usize, j: usize) -> f64 {
-        let share = self.inverse[j - i];
-        let part: [f64; 5] = std::array::from_fn(|k| self.rows[j][k] - self.rows[i][k]);
-        let [x, y, xx, xy, yy] = part;
-        let xx = xx - x * x * share;
-        let xy = xy - x * y * share;
-        let yy = yy - y * y * share;
-        if xx > 0.0 {
-            (yy - xy * xy / xx).max(0.0)
-        } else {
-            yy.max(0.0)
+    /// Squared errors of the best lines through points i..j, for i from 0 on.
+    fn left(&self, j: usize, errors: &mut [f64]) {
+        let n = errors.len();
+        let ends = [self.x[j], self.y[j], self.xx[j], self.xy[j], self.yy[j]];
+        let (x, y) = (&self.x[..n], &self.y[..n]);
+        let (xx, xy, yy) = (&self.xx[..n], &self.xy[..n], &self.yy[..n]);
+        let shares = &self.shares[self.shares.len() - j..][..n];
+        for i in 0..n {
+            let share = shares[i];
+            let (x, y) = (ends[0] - x[i], ends[1] - y[i]);
+            let xx = ends[2] - xx[i] - x * x * share;
+            let xy = ends[3] - xy[i] - x * y * share;
+            let yy = ends[4] - yy[i] - y * y * share;
+            let slant = xy * xy / if xx > 0.0 { xx } else { f64::INFINITY };
+            let error = yy - slant;
+            errors[i] = if error > 0.0 { error } else { 0.0 };
         }
     }
 }
