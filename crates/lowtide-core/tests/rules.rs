@@ -2,6 +2,7 @@
 //! a leak from being missed. Each breaks without its rule.
 
 use lowtide_core::judge::{judge, worst};
+use lowtide_core::mark::Phase;
 use lowtide_core::point::{Context, Point};
 use lowtide_core::series::Series;
 use lowtide_core::verdict::{Axis, Class, Meter, Verdict};
@@ -172,4 +173,25 @@ fn a_straight_ramp_is_never_a_warm_up() {
             assert_eq!(verdict.settled_at, None, "{n} points at {pace}");
         }
     }
+}
+
+/// Looks that met nothing but the evaluation at their step.
+#[test]
+fn evaluations_that_marks_tell_are_still_spikes() {
+    let points: Vec<Point> = (0..60)
+        .map(|step| {
+            let evaluates = step % 10 == 9;
+            Point {
+                phase: Some(if evaluates { Phase::Eval } else { Phase::Train }),
+                ..Point::new(f64::from(step), if evaluates { 1.3e9 } else { 0.5e9 })
+            }
+        })
+        .collect();
+    let context = Context {
+        marked: true,
+        first_step: Some(0.0),
+        ..Context::default()
+    };
+    let series = Series::from_points(Axis::Step, Meter::Held, &points);
+    assert_eq!(judge(&series, &context).verdict, Class::Spikes);
 }

@@ -100,6 +100,10 @@ impl Line {
                 Some(floor) if by_phase => floor,
                 None if by_phase => {
                     trim.phases += 1;
+                    // Not the loop's floor, but an excursion over it all the same.
+                    if let Some(crest) = line.crests.last_mut() {
+                        *crest = crest.max(bucket.crest);
+                    }
                     continue;
                 }
                 _ => bucket.floor,

@@ -94,6 +94,17 @@ pub fn choose(candidates: &[Candidate<'_>], current: Option<ProcId>) -> Option<C
         Some(kept) if score(best) < score(kept) + LEAD => kept,
         _ => best,
     };
+    // Ranks are alike: the first stands for all unless another has clearly more to show.
+    let first = rivals()
+        .filter_map(|c| match c.role {
+            Role::Rank { rank, .. } => Some((rank, c)),
+            _ => None,
+        })
+        .min_by_key(|(rank, _)| *rank);
+    let chosen = match (chosen.role, first) {
+        (Role::Rank { .. }, Some((_, first))) if score(chosen) < score(first) + LEAD => first,
+        _ => chosen,
+    };
 
     let only = rivals().count() == 1;
     Some(Choice {

@@ -16,7 +16,7 @@ pub struct WatchArgs {
     /// Where the recording goes [default: a new folder under the user's state directory]
     #[arg(short = 'o', long = "output", value_name = "DIR")]
     output: Option<PathBuf>,
-    /// Time between two looks
+    /// Time between two looks (`run` looks twice a second in the first minute)
     #[arg(short, long, value_parser = parse_duration, default_value = "1s")]
     interval: Duration,
     /// Share of wall time that careful looks (PSS, USS) may take

@@ -113,7 +113,7 @@ fn follow(
 ) -> Result<Ended> {
     let mut files = Follow::of(&handle);
     let mut state = StateFile::new(Path::new("."), command, SystemTime::now());
-    let mut ticker = Ticker::new(options.interval);
+    let mut ticker = Ticker::from_the_start(options.interval);
     let exit = loop {
         if ticker.wait().is_zero() {
             files.read(|bytes| watch.output(bytes));

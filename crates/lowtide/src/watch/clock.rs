@@ -48,14 +48,34 @@ const SHORTEST: Duration = Duration::from_millis(10);
 /// missed altogether (a suspended machine) are left out, not made up for.
 pub struct Ticker {
     interval: u64,
+    /// Looks come this often until then.
+    early: (u64, u64),
     due: u64,
 }
 
+/// A job that is over in seconds is judged by few looks: the first minute gets twice as many.
+const EARLY: Duration = Duration::from_millis(500);
+const EARLY_UNTIL: Duration = Duration::from_secs(60);
+
 impl Ticker {
     pub fn new(interval: Duration) -> Ticker {
+        let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        let now = monotonic_ns();
         Ticker {
-            interval: u64::try_from(interval.max(SHORTEST).as_nanos()).unwrap_or(u64::MAX),
-            due: monotonic_ns(),
+            interval: nanos(interval.max(SHORTEST)),
+            early: (u64::MAX, now),
+            due: now,
+        }
+    }
+
+    /// For a job that begins now: more looks at first.
+    pub fn from_the_start(interval: Duration) -> Ticker {
+        let ticker = Ticker::new(interval);
+        let early = ticker.interval.min(EARLY.as_nanos() as u64);
+        let until = ticker.due.saturating_add(EARLY_UNTIL.as_nanos() as u64);
+        Ticker {
+            early: (early, until),
+            ..ticker
         }
     }
 
@@ -68,7 +88,9 @@ impl Ticker {
     pub fn take(&mut self) -> Duration {
         let now = monotonic_ns();
         let late = now.saturating_sub(self.due);
-        let missed = self.interval.saturating_mul(1 + late / self.interval);
+        let (early, until) = self.early;
+        let interval = if now < until { early } else { self.interval };
+        let missed = interval.saturating_mul(1 + late / interval);
         self.due = self.due.saturating_add(missed);
         Duration::from_nanos(late)
     }
