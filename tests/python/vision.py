@@ -100,7 +100,8 @@ class Recordings:
         runtime = tempfile.mkdtemp(prefix="lt-")
         environment["XDG_RUNTIME_DIR"] = runtime
         job = subprocess.Popen(
-            [self.program, "run", "-o", str(place), "--", *train],
+            # These runs last a dozen seconds on a quiet machine: more looks than one for a long night.
+            [self.program, "run", "-i", "200ms", "-o", str(place), "--", *train],
             env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         )
         reader = Output(job.stdout)
