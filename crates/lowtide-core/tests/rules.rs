@@ -195,3 +195,11 @@ fn evaluations_that_marks_tell_are_still_spikes() {
     let series = Series::from_points(Axis::Step, Meter::Held, &points);
     assert_eq!(judge(&series, &context).verdict, Class::Spikes);
 }
+
+/// Memory that is given back little by little rose nowhere.
+#[test]
+fn a_fall_is_no_spike() {
+    let verdict = look(Axis::Step, 100, |x| 5000.0 - 30.0 * x);
+    assert_ne!(verdict.verdict, Class::Spikes, "{:#?}", verdict.evidence);
+    assert_eq!(verdict.leaking, Some(false));
+}

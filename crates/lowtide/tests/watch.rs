@@ -419,6 +419,22 @@ fn check_runs_a_command_and_judges_it() {
         job,
     ]);
     assert_eq!(failed.status.code(), Some(1), "{}", stderr(&failed));
+    let json = place.output(&[
+        "check",
+        "--json",
+        "--max-peak",
+        "1GB",
+        "-i",
+        "50ms",
+        "--",
+        "sh",
+        "-c",
+        job,
+    ]);
+    assert!(
+        serde_json::from_slice::<serde_json::Value>(&json.stdout).is_ok(),
+        "{json:?}"
+    );
     let broken = place.output(&["check", "--max-peak", "1GB", "--", "sh", "-c", "exit 7"]);
     assert_eq!(broken.status.code(), Some(4));
     let said = stderr(&broken);

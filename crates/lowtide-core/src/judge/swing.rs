@@ -10,7 +10,7 @@ const LARGE: f64 = 0.25;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Swing {
-    /// The largest distance from a crest down to a later floor.
+    /// The largest rise of a crest over the floors on both sides of it.
     pub highest: f64,
     pub level: f64,
 }
@@ -20,12 +20,16 @@ impl Swing {
     pub fn of(line: &Line) -> Option<Swing> {
         let body = line.from(line.first_x() + line.span() / 8.0);
         let level = stats::median(&mut body.ys.clone())?;
-        // From each crest down to the lowest floor that came later: what only rises has no swing.
-        let mut later = f64::INFINITY;
+        // What only rises comes down to no later floor, and what only falls rose from no earlier one.
+        let mut after = vec![f64::INFINITY; body.ys.len()];
+        for at in (1..body.ys.len()).rev() {
+            after[at - 1] = after[at].min(body.ys[at]);
+        }
+        let mut before = f64::INFINITY;
         let mut highest: f64 = 0.0;
-        for (crest, y) in body.crests.iter().zip(&body.ys).rev() {
-            highest = highest.max(crest - later);
-            later = later.min(*y);
+        for ((crest, y), after) in body.crests.iter().zip(&body.ys).zip(&after) {
+            before = before.min(*y);
+            highest = highest.max(crest - before.max(*after));
         }
         Some(Swing { highest, level })
     }

@@ -119,11 +119,16 @@ fn run_and_check(args: &CheckArgs, asked: &CheckFlags, said: &Said) -> Result<i3
     };
     // Before the job: afterwards `last` is the job itself, and a typing error would cost its time.
     let baseline = baseline(asked, said)?;
-    let Ended { watch, exit } = watch_command(&args.command, &options).map_err(|error| {
-        match error.downcast::<Failure>() {
-            Ok(failure) => failure.as_unseen().into(),
-            Err(error) => error,
-        }
+    // With --json stdout holds one object and nothing else: what the job prints goes to stderr.
+    let stdout = rustix::io::dup(std::io::stdout())?;
+    if asked.json {
+        rustix::stdio::dup2_stdout(std::io::stderr())?;
+    }
+    let ended = watch_command(&args.command, &options);
+    rustix::stdio::dup2_stdout(&stdout)?;
+    let Ended { watch, exit } = ended.map_err(|error| match error.downcast::<Failure>() {
+        Ok(failure) => failure.as_unseen().into(),
+        Err(error) => error,
     })?;
     let unseen =
         |message: String| Failure::unseen(message).hint("lowtide run -- CMD shows what happens");
