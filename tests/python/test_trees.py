@@ -80,7 +80,8 @@ def test_torchrun_with_two_ranks(tmp_path):
     assert verdict["process"]["role"] == "rank 0 of 2"
     seen = roles(rows)
     assert seen["rank"] == 2
-    assert seen["launcher"] == 1
+    # torchrun itself, and now and then a helper that it starts for a moment.
+    assert seen["launcher"] >= 1
 
 
 def test_a_data_loader_with_four_forked_workers(tmp_path):

@@ -393,8 +393,8 @@ impl Sampler {
             return;
         };
         let standing = find(&self.members, choice.id).map_or(Standing::Helps, Standing::of);
-        // When the trainer has ended, what started it is on its way out too: what the job did is
-        // still told by the trainer. Another one may come.
+        // When the trainer has ended, what started it and the other ranks are on their way out too:
+        // what the job did is still told by the trainer. What trains on is the next stage.
         let living = self
             .watched
             .is_none_or(|id| find(&self.members, id).is_some());
@@ -403,9 +403,10 @@ impl Sampler {
         } else {
             self.left.or(Some(now))
         };
-        let another_stage = standing >= Standing::Trains
+        let next_stage = standing >= Standing::Trains
             && self.left.is_some_and(|left| now.since(left) >= NEXT_STAGE);
-        if standing < self.standing && !another_stage {
+        let as_good = standing == self.standing && (living || standing == Standing::Helps);
+        if standing <= self.standing && !as_good && !next_stage {
             return;
         }
         let more_is_known = standing > self.standing;
