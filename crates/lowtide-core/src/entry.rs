@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::look::Look;
 use crate::mark::Mark;
 use crate::process::{Member, ProcId};
 use crate::sample::{Gap, Sample};
@@ -32,6 +33,8 @@ pub enum Entry {
         pid: u32,
         json: String,
     },
+    /// Where the bytes of a process are.
+    Look(Look),
     /// Something that is missing and belongs to no sample (ticks that were not recorded).
     Gap {
         at: Micros,

@@ -6,7 +6,9 @@
 
 pub mod check;
 pub mod entry;
+pub mod explain;
 pub mod judge;
+pub mod look;
 pub mod mark;
 pub mod output;
 pub mod point;

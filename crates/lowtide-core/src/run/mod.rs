@@ -4,6 +4,7 @@
 //! watching costs no more memory than an hour. [`Run::verdict`] and [`Run::summary`] read it.
 
 mod decide;
+mod looks;
 mod steps;
 mod summary;
 #[cfg(test)]
@@ -16,12 +17,14 @@ pub use track::ProcessTrack;
 use std::collections::BTreeMap;
 
 use crate::entry::{Entry, EventKind, Exit, Header};
+use crate::look::Look;
 use crate::mark::Geometry;
 use crate::process::ProcId;
 use crate::sample::{Basis, Limit, Reading, Sample};
 use crate::units::{Bytes, Micros};
 use crate::verdict::Axis;
 
+use looks::Looks;
 use steps::{Moment, Steps};
 use track::{Lines, RoleTrack, Together};
 
@@ -43,24 +46,25 @@ pub struct Run {
     axis_override: Option<Axis>,
     basis: Basis,
     last_at: Micros,
-    pending: Option<(Moment, Look)>,
+    pending: Option<(Moment, Newest)>,
     samples: u64,
     lost_ticks: u64,
     late: u64,
     events: Vec<(Micros, EventKind, String)>,
+    looks: Looks,
     end: Option<Option<Exit>>,
 }
 
 /// What is kept of the newest sample until the next one confirms it.
 #[derive(Clone, Debug)]
-struct Look {
+struct Newest {
     readings: Vec<Reading>,
     tree: Bytes,
 }
 
-impl Look {
-    fn of(sample: &Sample) -> Look {
-        Look {
+impl Newest {
+    fn of(sample: &Sample) -> Newest {
+        Newest {
             readings: sample.readings.clone(),
             tree: sample.tree.held,
         }
@@ -112,6 +116,7 @@ impl Run {
             }
             // Measured inside the job: shown by what explains, not needed to judge.
             Entry::Record { .. } => {}
+            Entry::Look(look) => self.looks.push(look, self.steps.current()),
             Entry::Gap { ticks, .. } => self.lost_ticks += ticks,
             Entry::Event { at, kind, text } => {
                 if self.events.len() < EVENTS_KEPT {
@@ -134,14 +139,14 @@ impl Run {
         let moment = self.steps.moment(sample.at);
         // What is seen now counts only if it is still there at the next look: the last one may
         // show a process that is being taken apart.
-        let before = self.pending.replace((moment, Look::of(sample)));
+        let before = self.pending.replace((moment, Newest::of(sample)));
         if let Some((moment, look)) = before {
             self.fold(&moment, look, sample);
         }
     }
 
     /// Takes in the look before the newest one.
-    fn fold(&mut self, moment: &Moment, look: Look, next: &Sample) {
+    fn fold(&mut self, moment: &Moment, look: Newest, next: &Sample) {
         let lives_on = |id: ProcId| {
             let found = next
                 .readings
@@ -249,6 +254,11 @@ impl Run {
 
     pub fn events(&self) -> &[(Micros, EventKind, String)] {
         &self.events
+    }
+
+    /// The looks into one process, oldest first, each with the step it was taken at.
+    pub fn looks(&self, id: ProcId) -> &[(Look, Option<u64>)] {
+        self.looks.of(id)
     }
 
     fn geometry(&self) -> Geometry {

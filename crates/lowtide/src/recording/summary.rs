@@ -97,6 +97,7 @@ impl Summary {
         let at = match entry {
             Entry::Sample(sample) => sample.at,
             Entry::Mark(mark) => mark.at,
+            Entry::Look(look) => look.at,
             Entry::End { at, exit } => {
                 self.state = RunState::Ended(*exit);
                 *at
