@@ -28,7 +28,8 @@ MODES = {
     "kept": KEPT,
     "kept-no-callback": [*KEPT, "--no-callback"],
     "on-demand": ["--examples", "80", "--image-size", "1024", "--epochs", "3", "--every", "12"],
-    "eval": ["--steps", "40", "--eval-every", "10", "--every", "12"],
+    # Long enough between evaluations that the floor there can be seen to be flat.
+    "eval": ["--steps", "120", "--eval-every", "30", "--eval-examples", "48", "--every", "12"],
     "list": ["--leak", "list", *LEAK],
     "list-no-callback": ["--leak", "list", *LEAK, "--no-callback"],
     "collator": ["--leak", "collator", *LEAK],
