@@ -61,6 +61,9 @@ pub enum Kind {
     GlibcLive,
     /// Freed by the program, kept by glibc; whole pages that `malloc_trim` would return.
     GlibcFree,
+    /// Freed too, but not returnable: parts of pages that also hold blocks in use, blocks kept in
+    /// caches, the unused end of a thread arena.
+    GlibcHoles,
     /// Blocks so large that glibc mapped them by themselves.
     GlibcMapped,
     Stack,
@@ -91,6 +94,7 @@ impl Kind {
             Kind::PythonSlack => "Python pools, free but held",
             Kind::GlibcLive => "malloc blocks in use",
             Kind::GlibcFree => "malloc, freed but held",
+            Kind::GlibcHoles => "malloc, holes between blocks",
             Kind::GlibcMapped => "malloc, large blocks of their own",
             Kind::Stack => "thread stacks",
             Kind::Program => "data of programs and libraries",
