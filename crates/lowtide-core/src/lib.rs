@@ -13,6 +13,7 @@ pub mod mark;
 pub mod output;
 pub mod point;
 pub mod process;
+pub mod report;
 pub mod run;
 pub mod sample;
 pub mod series;

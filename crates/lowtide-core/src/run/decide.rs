@@ -5,6 +5,7 @@
 
 use crate::judge::judge;
 use crate::point::Context;
+use crate::process::ProcId;
 use crate::series::Series;
 use crate::units::Bytes;
 use crate::verdict::{Axis, Class, Evidence, Meter, ProcessRef, Verdict};
@@ -26,6 +27,17 @@ const UNTIL: f64 = 0.8;
 
 /// A process is named for a leak of the tree when it makes at least half of it.
 const NAMED: f64 = 0.5;
+
+/// Whose memory decides a verdict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Subject {
+    Process(ProcId),
+    /// All processes of one role together.
+    Role(&'static str),
+    Tree,
+    /// The GPU memory of the tree.
+    Gpu,
+}
 
 /// Whose series it is.
 #[derive(Clone, Copy)]
@@ -55,6 +67,12 @@ impl Run {
 
     /// The verdict and the series that decides it, for a chart.
     pub fn judged(&self) -> (Verdict, &Series) {
+        let (verdict, series, _) = self.decided();
+        (verdict, series)
+    }
+
+    /// The verdict, the series that decides it, and whose that is.
+    pub fn decided(&self) -> (Verdict, &Series, Subject) {
         let tree = Candidate {
             who: Who::Tree,
             verdict: self.judge_lines(&self.tree),
@@ -79,7 +97,13 @@ impl Run {
             Who::Tree => &self.tree,
             Who::Gpu => self.gpu.as_ref().unwrap_or(&self.tree),
         };
-        (self.finish(chosen), self.series_of(lines))
+        let subject = match chosen.who {
+            Who::Process(track) => Subject::Process(track.member.id),
+            Who::Role(role) => Subject::Role(role),
+            Who::Tree => Subject::Tree,
+            Who::Gpu => Subject::Gpu,
+        };
+        (self.finish(chosen), self.series_of(lines), subject)
     }
 
     fn on_steps(&self) -> bool {

@@ -11,14 +11,15 @@ mod summary;
 mod tests;
 mod track;
 
-pub use summary::{ProcessLine, RoleLine, Summary};
+pub use decide::Subject;
+pub use summary::{ProcessLine, RoleLine, Spread, Summary};
 pub use track::ProcessTrack;
 
 use std::collections::BTreeMap;
 
 use crate::entry::{Entry, EventKind, Exit, Header};
 use crate::look::Look;
-use crate::mark::Geometry;
+use crate::mark::{Geometry, Phase};
 use crate::process::ProcId;
 use crate::sample::{Basis, Limit, Reading, Sample};
 use crate::units::{Bytes, Micros};
@@ -234,6 +235,11 @@ impl Run {
         self.steps.current()
     }
 
+    /// What the training loop does now, as far as it says.
+    pub fn phase(&self) -> Option<Phase> {
+        self.steps.moment(self.last_at).phase
+    }
+
     pub fn processes(&self) -> impl Iterator<Item = &ProcessTrack> {
         self.processes.values()
     }
@@ -261,7 +267,8 @@ impl Run {
         self.looks.of(id)
     }
 
-    fn geometry(&self) -> Geometry {
+    /// How the data is cut into steps, as far as marks or flags say.
+    pub fn geometry(&self) -> Geometry {
         let mut geometry = self.steps.geometry();
         if self.geometry_override.examples.is_some() {
             // The length of an epoch that the run shows would beat the one that the flags give.
@@ -274,7 +281,7 @@ impl Run {
 
 /// What this process adds to an honest sum: its proportional share when that was read, corrected by
 /// what it has grown by itself since; its counters until then.
-fn own_share(reading: &Reading) -> Bytes {
+pub(crate) fn own_share(reading: &Reading) -> Bytes {
     match &reading.pss {
         Some(pss) => {
             let read = pss.anon + pss.shmem + pss.swap;

@@ -1,0 +1,369 @@
+//! Makes the report out of a picture or of a bare series.
+
+use crate::look::{Kind, Look};
+use crate::point::Track;
+use crate::process::ProcId;
+use crate::run::{ProcessTrack, Subject, Summary};
+use crate::series::Series;
+use crate::verdict::{Axis, Class, Meter, Verdict};
+
+use super::fold::{Detail, Picture};
+use super::grid::{Column, Grid, Range};
+use super::told::epoch_ends;
+use super::{
+    Event, Forecast, KindName, Line, LineName, LookRow, Process, Report, Room, SCHEMA, Stack,
+    Taxonomy,
+};
+
+/// How far a forecast is drawn when nothing says how far it matters: a quarter of what was seen.
+const AHEAD: f64 = 0.25;
+/// And at most as far ahead as was seen: beyond that the picture would be mostly guess.
+const AHEAD_AT_MOST: f64 = 1.0;
+
+const TREE: &str = "tree";
+const SERIES: &str = "series";
+
+impl Picture {
+    /// The report up to now, with all lines that a page shows first.
+    pub fn report(&self) -> Report {
+        Report {
+            lines: self.lines(),
+            stack: self.stack(0.0, f64::INFINITY, self.detail.main),
+            ..self.report_without_lines()
+        }
+    }
+
+    /// The same without its pictures, which can be large.
+    pub fn report_without_lines(&self) -> Report {
+        let (verdict, series, subject) = self.run.decided();
+        let summary = self.run.summary();
+        let decides = line_name(subject);
+        let to = self.run.last_at().seconds();
+        Report {
+            schema: SCHEMA,
+            name: self.run.header().name.clone(),
+            headline: String::new(),
+            read: None,
+            header: Some(self.run.header().clone()),
+            axis: Axis::Time,
+            from: self.tree.columns().first().map_or(0.0, Column::x),
+            to,
+            steps: self.told.steps(),
+            lines: Vec::new(),
+            stack: None,
+            spans: self.told.spans(to),
+            epochs: self.told.epochs(self.run.geometry().steps_per_epoch()),
+            forecast: forecast(&verdict, series),
+            room: self.room(&decides, &verdict, &summary),
+            processes: self
+                .run
+                .processes()
+                .map(|track| self.process(track))
+                .collect(),
+            taxonomy: self.taxonomy(subject),
+            explanation: None,
+            events: events(self.run.events()),
+            summary: Some(summary),
+            verdict,
+            decides,
+        }
+    }
+
+    fn lines(&self) -> Vec<Line> {
+        let mut lines = vec![line(TREE, Meter::Held, self.tree.columns().to_vec())];
+        if !self.gpu.is_empty() {
+            lines.push(line(TREE, Meter::Gpu, self.gpu.columns().to_vec()));
+        }
+        for (role, grid) in &self.roles {
+            lines.push(line(&role_key(role), Meter::Pss, grid.columns().to_vec()));
+        }
+        let watched = self.run.watched().map(|(track, _)| track.member.id);
+        for (id, meters) in &self.processes {
+            for (meter, grid) in meters.lines() {
+                // Every meter of the one that matters; of the others what tells who grows.
+                let shown =
+                    Some(*id) == watched || matches!(meter, Meter::Held | Meter::Pss | Meter::Gpu);
+                if shown {
+                    lines.push(line(&process_key(*id), *meter, grid.columns().to_vec()));
+                }
+            }
+        }
+        lines
+    }
+
+    /// The meters that can be asked for, line by line.
+    pub fn line_names(&self) -> Vec<LineName> {
+        let name = |who: String, meter| LineName { who, meter };
+        let mut names = vec![name(TREE.to_owned(), Meter::Held)];
+        if !self.gpu.is_empty() {
+            names.push(name(TREE.to_owned(), Meter::Gpu));
+        }
+        names.extend(
+            self.roles
+                .keys()
+                .map(|role| name(role_key(role), Meter::Pss)),
+        );
+        for (id, meters) in &self.processes {
+            let own = meters
+                .lines()
+                .iter()
+                .map(|(meter, _)| name(process_key(*id), *meter));
+            names.extend(own);
+        }
+        names
+    }
+
+    /// One line between two places in at most so many columns; none when there is no such line.
+    pub fn line(&self, name: &LineName, from: f64, to: f64, most: usize) -> Option<Line> {
+        let grid = self.grid(name)?;
+        Some(line(&name.who, name.meter, grid.view(from, to, most)))
+    }
+
+    fn grid(&self, name: &LineName) -> Option<&Grid<Range>> {
+        match (name.who.as_str(), name.meter) {
+            (TREE, Meter::Held) => Some(&self.tree),
+            (TREE, Meter::Gpu) => (!self.gpu.is_empty()).then_some(&self.gpu),
+            (who, meter) => {
+                if let Some(role) = who.strip_prefix("role:") {
+                    return self.roles.get(role).filter(|_| meter == Meter::Pss);
+                }
+                let (pid, start) = who.strip_prefix("pid:")?.split_once(':')?;
+                let id = ProcId {
+                    pid: pid.parse().ok()?,
+                    start: start.parse().ok()?,
+                };
+                let lines = self.processes.get(&id)?.lines();
+                lines
+                    .iter()
+                    .find(|(there, _)| *there == meter)
+                    .map(|(_, grid)| grid)
+            }
+        }
+    }
+
+    pub fn stack(&self, from: f64, to: f64, most: usize) -> Option<Stack> {
+        let columns = self.stack.view(from, to, most);
+        if columns.is_empty() {
+            return None;
+        }
+        let part = |nth: usize| {
+            columns
+                .iter()
+                .map(move |c| c.parts.get(nth).copied().unwrap_or(0))
+        };
+        Some(Stack {
+            roles: self.stacked.iter().map(|role| (*role).to_owned()).collect(),
+            parts: (0..self.stacked.len())
+                .map(|nth| part(nth).collect())
+                .collect(),
+            x: columns.iter().map(|c| short(c.x)).collect(),
+            total: columns.iter().map(|c| c.total).collect(),
+        })
+    }
+
+    fn room(&self, decides: &LineName, verdict: &Verdict, summary: &Summary) -> Option<Room> {
+        let (limit, left) = (verdict.limit?, verdict.headroom?);
+        let last = self.grid(decides)?.columns().last()?;
+        let recorded = summary
+            .limit
+            .as_ref()
+            .filter(|there| there.bytes.as_f64() == limit);
+        Some(Room {
+            until: last.high as f64 + left,
+            limit,
+            from: recorded.map_or("--limit".to_owned(), |there| there.from.to_string()),
+        })
+    }
+
+    fn process(&self, track: &ProcessTrack) -> Process {
+        let watched = self.run.watched().map(|(track, _)| track.member.id);
+        let held = &track.held;
+        Process {
+            who: process_key(track.member.id),
+            pid: track.member.id.pid,
+            parent: track.member.parent.map(process_key),
+            role: track.member.role.to_string(),
+            command: track.command(),
+            why: track.member.why.clone(),
+            watched: watched == Some(track.member.id),
+            since: track.since.seconds(),
+            gone: track.gone.map(|at| at.seconds()),
+            held: [held.min, held.max, held.last],
+            own: track.own.last,
+            peak: track.peak.as_f64(),
+            threads: track.last.map(|reading| reading.threads),
+        }
+    }
+
+    /// Of the process that decides if it was looked into, else of the one that is watched.
+    fn taxonomy(&self, subject: Subject) -> Option<Taxonomy> {
+        let decides = match subject {
+            Subject::Process(id) => Some(id),
+            _ => None,
+        };
+        let watched = self.run.watched().map(|(track, _)| track.member.id);
+        let id = decides
+            .into_iter()
+            .chain(watched)
+            .find(|id| !self.run.looks(*id).is_empty())?;
+        let looks = self.run.looks(id);
+        let mut kinds: Vec<Kind> = looks
+            .iter()
+            .flat_map(|(look, _)| look.parts.iter().map(|part| part.kind))
+            .collect();
+        kinds.sort_unstable();
+        kinds.dedup();
+        Some(Taxonomy {
+            who: process_key(id),
+            looks: looks
+                .iter()
+                .map(|(look, step)| look_row(look, *step, &kinds))
+                .collect(),
+            kinds: kinds
+                .into_iter()
+                .map(|kind| KindName {
+                    kind,
+                    name: kind.name(),
+                    held: kind.is_held(),
+                })
+                .collect(),
+        })
+    }
+}
+
+impl Report {
+    /// The report on a bare series, as a log or a table has it.
+    pub fn of_series(
+        track: &Track,
+        series: &Series,
+        verdict: Verdict,
+        epoch_steps: Option<f64>,
+    ) -> Report {
+        let mut grid = Grid::new(Detail::FILE.main);
+        for point in &track.points {
+            let bytes = point.bytes.max(0.0) as u64;
+            grid.push(Range {
+                x: point.x,
+                low: bytes,
+                high: bytes,
+            });
+        }
+        let columns = grid.columns();
+        let (from, to) = columns
+            .first()
+            .zip(columns.last())
+            .map_or((0.0, 0.0), |(a, b)| (a.x, b.x));
+        let on_steps = track.axis == Axis::Step;
+        Report {
+            schema: SCHEMA,
+            name: verdict.source.clone(),
+            headline: String::new(),
+            decides: LineName {
+                who: SERIES.to_owned(),
+                meter: track.meter,
+            },
+            read: None,
+            header: None,
+            summary: None,
+            axis: track.axis,
+            from,
+            to,
+            steps: Vec::new(),
+            lines: vec![line(SERIES, track.meter, columns.to_vec())],
+            stack: None,
+            spans: Vec::new(),
+            epochs: epoch_ends(epoch_steps.filter(|_| on_steps), to).collect(),
+            forecast: forecast(&verdict, series),
+            room: verdict.limit.map(|limit| Room {
+                until: limit,
+                limit,
+                from: "--limit".to_owned(),
+            }),
+            processes: Vec::new(),
+            taxonomy: None,
+            explanation: None,
+            events: Vec::new(),
+            verdict,
+        }
+    }
+}
+
+fn forecast(verdict: &Verdict, series: &Series) -> Option<Forecast> {
+    let (first, last) = series.buckets().first().zip(series.buckets().last())?;
+    let (from, seen) = (last.last, last.last - first.first);
+    if seen <= 0.0 {
+        return None;
+    }
+    // As far as it matters: until memory runs out, or until the verdict falls.
+    let matters = match verdict.verdict {
+        Class::Leak => verdict
+            .oom
+            .map(|oom| oom.high.unwrap_or(oom.at).max(oom.at)),
+        Class::TooEarly => verdict.decides_at,
+        Class::WarmUp | Class::Spikes | Class::Stable => None,
+    };
+    let ahead = matters.map_or(AHEAD * seen, |x| (x - from) * 1.05);
+    Some(Forecast {
+        axis: verdict.axis,
+        from,
+        to: from + ahead.clamp(AHEAD * seen, AHEAD_AT_MOST * seen),
+        bytes: verdict.floor.last,
+        low: verdict.rate.low,
+        value: verdict.rate.value,
+        high: verdict.rate.high,
+        plateau: verdict.predicted_plateau,
+    })
+}
+
+fn events(events: &[(crate::units::Micros, crate::entry::EventKind, String)]) -> Vec<Event> {
+    let event = |(at, kind, text): &(_, _, String)| Event {
+        at: *at,
+        kind: *kind,
+        text: text.clone(),
+    };
+    events.iter().map(event).collect()
+}
+
+fn look_row(look: &Look, step: Option<u64>, kinds: &[Kind]) -> LookRow {
+    LookRow {
+        at: look.at.seconds(),
+        step,
+        why: look.why,
+        held: look.held.0,
+        bytes: kinds.iter().map(|kind| look.bytes(*kind).0).collect(),
+        incomplete: look.incomplete.clone(),
+    }
+}
+
+fn line(who: &str, meter: Meter, columns: Vec<Range>) -> Line {
+    Line {
+        who: who.to_owned(),
+        meter,
+        x: columns.iter().map(|c| short(c.x)).collect(),
+        low: columns.iter().map(|c| c.low).collect(),
+        high: columns.iter().map(|c| c.high).collect(),
+    }
+}
+
+/// Milliseconds are finer than any sampling, and shorter in a file.
+fn short(x: f64) -> f64 {
+    (x * 1e3).round() / 1e3
+}
+
+fn role_key(role: &str) -> String {
+    format!("role:{role}")
+}
+
+fn process_key(id: ProcId) -> String {
+    format!("pid:{}:{}", id.pid, id.start)
+}
+
+fn line_name(subject: Subject) -> LineName {
+    let (who, meter) = match subject {
+        Subject::Process(id) => (process_key(id), Meter::Held),
+        Subject::Role(role) => (role_key(role), Meter::Pss),
+        Subject::Tree => (TREE.to_owned(), Meter::Held),
+        Subject::Gpu => (TREE.to_owned(), Meter::Gpu),
+    };
+    LineName { who, meter }
+}
