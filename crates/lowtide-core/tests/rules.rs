@@ -203,3 +203,17 @@ fn a_fall_is_no_spike() {
     assert_ne!(verdict.verdict, Class::Spikes, "{:#?}", verdict.evidence);
     assert_eq!(verdict.leaking, Some(false));
 }
+
+#[test]
+fn uneven_valleys_do_not_hide_that_all_of_it_is_flat() {
+    // A real fine-tune: batches come and go between 545 and 575 MB, with few clear valleys.
+    let wobble = |i: usize| (i as u64).wrapping_mul(2_654_435_761) % 1000;
+    for seed in 0..20 {
+        let verdict = look(Axis::Step, 120, |x| {
+            let i = x as usize + 1000 * seed;
+            let bump = if (x as usize) % 29 < 2 { 24.0 } else { 0.0 };
+            548.0 + 0.016 * wobble(i / 2) as f64 + bump
+        });
+        assert_ne!(verdict.verdict, Class::TooEarly, "{seed}: {verdict:#?}");
+    }
+}

@@ -107,10 +107,6 @@ impl Case<'_> {
             verdict.evidence.push(teeth_evidence(teeth));
         }
         let line = teeth.as_ref().map_or(&whole, |teeth| &teeth.valleys);
-        let noise = tail::noise(line);
-        let Some(plateau) = Plateau::of(line, noise) else {
-            return self.too_few(verdict, line.len(), epoch);
-        };
         let mut seen = Vec::new();
         let found = self.growth(&whole, line, epoch, teeth.is_some(), 0.0, &mut seen);
         if let Some((tail, missing)) = &found
@@ -119,9 +115,10 @@ impl Case<'_> {
             let tail = self.tell_rate(&mut verdict, line, *tail);
             return self.growing(verdict, &whole, &tail, epoch, Missing::default());
         }
+        let mut seen_over = Vec::new();
         if let Some(teeth) = &teeth {
             // Growth beyond the depth of the teeth shows without their valleys too.
-            let over = self.growth(&whole, &whole, epoch, false, teeth.depth, &mut Vec::new());
+            let over = self.growth(&whole, &whole, epoch, false, teeth.depth, &mut seen_over);
             if let Some((tail, missing)) = over
                 && missing.says.is_empty()
             {
@@ -129,11 +126,25 @@ impl Case<'_> {
                 return self.growing(verdict, &whole, &tail, epoch, missing);
             }
         }
-        let flat = plateau
-            .flat(line, &seen, teeth.as_ref().map_or(0.0, |t| t.depth))
-            .filter(|flat| !seen.iter().any(|tail| self.overrules(&whole, tail, flat)));
+        let stays = |flat: &Tail, seen: &[Tail]| {
+            !seen.iter().any(|tail| self.overrules(&whole, tail, flat))
+        };
+        let depth = teeth.as_ref().map_or(0.0, |teeth| teeth.depth);
+        let by_valleys = || {
+            let plateau = Plateau::of(line, tail::noise(line))?;
+            let flat = plateau.flat(line, &seen, depth)?;
+            stays(&flat, &seen).then_some((flat, plateau, line))
+        };
+        // A few valleys may leave open what the whole line shows: that it is flat, teeth and all.
+        let by_all = || {
+            let plateau = Plateau::of(&whole, tail::noise(&whole))?;
+            let flat = plateau.flat(&whole, &seen_over, 0.0)?;
+            let level = found.is_none() && stays(&flat, &seen) && stays(&flat, &seen_over);
+            level.then_some((flat, plateau, &whole))
+        };
+        let flat = by_valleys().or_else(by_all);
         match (flat, found, seen.first()) {
-            (Some(flat), _, _) => {
+            (Some((flat, plateau, line)), _, _) => {
                 let tail = self.tell_rate(&mut verdict, line, flat);
                 let rose = plateau.rise > settle::LEAST_RISE * plateau.level;
                 if rose && limit::is_full(plateau.level, self.limit) {
