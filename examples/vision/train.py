@@ -10,6 +10,7 @@ It watches its own memory through lowtide's callback; `--no-callback` leaves tha
 
 import argparse
 import ctypes
+import hashlib
 import os
 import shutil
 import sys
@@ -20,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import numpy as np  # noqa: E402
 import torch  # noqa: E402
-from transformers import TrainingArguments, set_seed  # noqa: E402
+from transformers import TrainerCallback, TrainingArguments, set_seed  # noqa: E402
 from transformers.trainer_utils import get_last_checkpoint  # noqa: E402
 
 import collate  # noqa: E402
@@ -61,6 +62,7 @@ def options():
     parser.add_argument("--leak", choices=leaks.NAMES)
     parser.add_argument("--no-callback", action="store_true")
     parser.add_argument("--every", type=int, default=10, help="steps between two lines of the callback")
+    parser.add_argument("--trace", metavar="FILE", help="append a line for each optimizer step, and one for the final weights")
     return parser.parse_args()
 
 
@@ -141,7 +143,32 @@ def callbacks(chosen, count):
         found.append(LowtideCallback(every=chosen.every))
     if chosen.leak in ("native", "log-history", "recompile"):
         found.append(leaks.StepLeak(chosen.leak, count))
+    if chosen.trace:
+        found.append(Trace(chosen.trace))
     return found
+
+
+class Trace(TrainerCallback):
+    """Which optimizer steps were done and where they led: shows that a resumed run is the same run."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def on_step_end(self, args, state, control, **kwargs):
+        if state.is_world_process_zero:
+            self.say("step %d" % state.global_step)
+
+    def on_train_end(self, args, state, control, model=None, **kwargs):
+        if state.is_world_process_zero and state.global_step >= state.max_steps:
+            digest = hashlib.sha256()
+            for name, weight in sorted(model.named_parameters()):
+                digest.update(name.removeprefix("module.").encode())
+                digest.update(weight.detach().cpu().contiguous().numpy().tobytes())
+            self.say("weights %s" % digest.hexdigest())
+
+    def say(self, line):
+        with open(self.path, "a") as file:
+            file.write(line + "\n")
 
 
 def checkpoint(chosen):

@@ -7,6 +7,7 @@
 pub mod check;
 pub mod entry;
 pub mod explain;
+pub mod guard;
 pub mod judge;
 pub mod look;
 pub mod mark;

@@ -159,6 +159,14 @@ pub struct Cgroup {
     pub only_ours: bool,
 }
 
+impl Cgroup {
+    /// What the kernel cannot simply drop: everything charged but the page cache.
+    pub fn working_set(&self) -> Bytes {
+        self.current
+            .saturating_sub(self.file.unwrap_or(Bytes::ZERO))
+    }
+}
+
 /// The smallest limit that applies.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limit {

@@ -36,7 +36,7 @@ pub fn effective(
         add(
             bytes,
             LimitFrom::Cgroup(group.path.clone()),
-            working_set(group),
+            group.working_set(),
         );
     }
     add(facts.and_then(slurm), LimitFrom::Slurm, tree_held);
@@ -53,13 +53,6 @@ pub fn effective(
     );
     // The first of equals: the nearest to the job.
     limits.into_iter().min_by_key(|limit| limit.bytes)
-}
-
-/// What the kernel cannot simply drop: everything charged but the page cache.
-fn working_set(group: &Cgroup) -> Bytes {
-    group
-        .current
-        .saturating_sub(group.file.unwrap_or(Bytes::ZERO))
 }
 
 /// Slurm's memory for this node. It counts in MiB; 0 means all of the node's.

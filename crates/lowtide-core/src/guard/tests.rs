@@ -1,0 +1,507 @@
+//! Each rule of the policy with a job for which it decides. Sizes are MB, times seconds.
+
+use super::*;
+use crate::judge::judge;
+use crate::mark::{Mark, MarkSource, Phase};
+use crate::point::Context;
+use crate::process::ProcId;
+use crate::sample::{Cgroup, Node, Pressure, Reading};
+use crate::series::Series;
+use crate::units::Bytes;
+use crate::verdict::Meter;
+
+const MB: f64 = 1e6;
+const LIMIT: f64 = 1000.0;
+
+fn bytes(mb: f64) -> Bytes {
+    Bytes((mb * MB) as u64)
+}
+
+/// A job that is watched: time passes, steps are marked, its level is what the test says.
+struct Job {
+    policy: Policy,
+    at: f64,
+    step: u64,
+    limit: f64,
+    verdict: Verdict,
+    trainers: usize,
+    stopped: bool,
+    pressure: f32,
+    peak: f64,
+    swap: f64,
+}
+
+impl Job {
+    fn new() -> Job {
+        Job {
+            policy: Policy::new(None),
+            at: 0.0,
+            step: 0,
+            limit: LIMIT,
+            verdict: verdict(Class::TooEarly),
+            trainers: 1,
+            stopped: false,
+            pressure: 0.0,
+            peak: 0.0,
+            swap: 0.0,
+        }
+    }
+
+    fn mark(&mut self, phase: Phase) {
+        self.policy.mark(&Mark {
+            at: Micros::from_seconds(self.at),
+            source: MarkSource::Callback,
+            step: Some(self.step),
+            phase: Some(phase),
+            ..Mark::default()
+        });
+    }
+
+    fn sample(&self, used: f64) -> Sample {
+        let reading = Reading {
+            id: ProcId { pid: 7, start: 1 },
+            anon: bytes(used),
+            file: Bytes::ZERO,
+            shmem: Bytes::ZERO,
+            swap: bytes(self.swap),
+            vsize: bytes(1e5),
+            peak: bytes(self.peak.max(used)),
+            threads: 1,
+            fds: None,
+            cpu: Micros(0),
+            minor_faults: 0,
+            major_faults: 0,
+            gpu: None,
+            pss: None,
+        };
+        Sample {
+            at: Micros::from_seconds(self.at),
+            readings: vec![reading],
+            cgroups: vec![Cgroup {
+                path: "/job".to_owned(),
+                current: bytes(used + 50.0),
+                file: Some(bytes(50.0)),
+                max: Some(bytes(self.limit)),
+                pressure: Some(Pressure {
+                    full_avg10: self.pressure,
+                    ..Pressure::default()
+                }),
+                ..Cgroup::default()
+            }],
+            ..Sample::default()
+        }
+    }
+
+    /// One tick, `seconds` after the last.
+    fn tick(&mut self, seconds: f64, used: f64) -> Outcome {
+        self.at += seconds;
+        let sample = self.sample(used);
+        self.policy.tick(&Situation {
+            sample: &sample,
+            verdict: &self.verdict,
+            trainers: self.trainers,
+            stopped: self.stopped,
+        })
+    }
+
+    /// One step of a second, looked at twice.
+    fn step(&mut self, used: f64) -> Outcome {
+        self.step += 1;
+        self.mark(Phase::Train);
+        let first = self.tick(0.5, used);
+        let second = self.tick(0.5, used);
+        if matches!(first.decision, Decision::Watch) || second.decision != Decision::Watch {
+            second
+        } else {
+            first
+        }
+    }
+
+    /// Steps until something beyond a warning is decided: the level then, and what it was.
+    fn until_decided(&mut self, most: u64, level: impl Fn(u64) -> f64) -> Option<(f64, Outcome)> {
+        for _ in 0..most {
+            let used = level(self.step + 1);
+            let outcome = self.step(used);
+            if !matches!(outcome.decision, Decision::Watch | Decision::Warn) {
+                return Some((used, outcome));
+            }
+        }
+        None
+    }
+}
+
+fn verdict(class: Class) -> Verdict {
+    let mut verdict = judge(&Series::new(Axis::Step, Meter::Held), &Context::default());
+    verdict.verdict = class;
+    verdict
+}
+
+fn leak(step: u64) -> f64 {
+    400.0 + 10.0 * step as f64
+}
+
+#[test]
+fn a_leak_is_asked_while_steps_and_save_still_fit() {
+    let mut job = Job::new();
+    let (used, outcome) = job.until_decided(100, leak).unwrap();
+    assert_eq!(
+        outcome.decision,
+        Decision::Ask {
+            stop_at: Some(job.step + 1)
+        }
+    );
+    // The step that is named, one more for good measure, and a save of 5 %.
+    assert!(used + 20.0 + 50.0 <= LIMIT, "asked at {used}: too late");
+    assert!(used > 0.85 * LIMIT, "asked at {used}: too early");
+    assert!(outcome.why.contains("left below"), "{}", outcome.why);
+}
+
+#[test]
+fn a_flat_job_near_its_limit_is_left_alone() {
+    let mut job = Job::new();
+    let warmed = |step: u64| 970.0 + (step % 3) as f64;
+    assert_eq!(job.until_decided(200, warmed), None);
+}
+
+#[test]
+fn the_growth_of_the_first_steps_is_no_reason_to_restart() {
+    let mut job = Job::new();
+    let optimizer_state = |step: u64| if step <= 2 { 600.0 } else { 970.0 };
+    assert_eq!(job.until_decided(200, optimizer_state), None);
+}
+
+/// Straight growth until step 40, then flat: a first pass over the data.
+fn fill(step: u64) -> f64 {
+    400.0 + 13.0 * step.min(40) as f64
+}
+
+#[test]
+fn a_warm_up_that_ends_below_the_limit_is_let_through() {
+    let run = |foreseen: bool| {
+        let mut job = Job::new();
+        job.until_decided_with(120, fill, |job, used| {
+            job.verdict.floor.last = used * MB;
+            job.verdict.predicted_plateau = (foreseen && job.step <= 40).then_some(fill(40) * MB);
+            if job.step > 40 {
+                job.verdict = verdict(Class::WarmUp);
+            }
+        })
+    };
+    assert_eq!(run(true), None);
+    // The slope alone would cross the limit: without the prediction it is stopped.
+    assert!(run(false).is_some());
+}
+
+#[test]
+fn a_warm_up_that_ends_above_the_limit_is_stopped_in_time() {
+    let mut job = Job::new();
+    let too_high = |step: u64| 400.0 + 20.0 * step as f64;
+    let (used, _) = job
+        .until_decided_with(120, too_high, |job, used| {
+            job.verdict.floor.last = used * MB;
+            job.verdict.predicted_plateau = Some(too_high(60) * MB);
+        })
+        .unwrap();
+    assert!(used + 20.0 + 50.0 <= LIMIT, "asked at {used}");
+}
+
+impl Job {
+    fn until_decided_with(
+        &mut self,
+        most: u64,
+        level: impl Fn(u64) -> f64,
+        judge: impl Fn(&mut Job, f64),
+    ) -> Option<(f64, Outcome)> {
+        for _ in 0..most {
+            let used = level(self.step + 1);
+            judge(self, used);
+            if let Some(found) = self.until_decided(1, |_| used) {
+                return Some(found);
+            }
+        }
+        None
+    }
+}
+
+/// Where a leak is asked after a save that took `spike`.
+fn asked_after_save(spike: f64) -> f64 {
+    let mut job = Job::new();
+    job.until_decided(5, leak);
+    job.mark(Phase::Save);
+    job.tick(1.0, leak(5) + spike);
+    job.mark(Phase::Train);
+    job.tick(0.1, leak(5));
+    job.until_decided(100, leak).unwrap().0
+}
+
+#[test]
+fn the_spike_of_a_save_is_learnt() {
+    let (small, large) = (asked_after_save(10.0), asked_after_save(200.0));
+    assert!(small > 930.0, "{small}");
+    assert!(large + 200.0 < LIMIT, "{large}");
+}
+
+#[test]
+fn a_peak_between_two_looks_counts() {
+    let mut job = Job::new();
+    let (used, _) = job
+        .until_decided_with(100, leak, |job, used| job.peak = used + 150.0)
+        .unwrap();
+    assert!(used + 150.0 < LIMIT, "{used}");
+}
+
+#[test]
+fn ranks_stop_two_beyond_the_furthest() {
+    let mut job = Job::new();
+    job.trainers = 2;
+    let ahead_of_us = |job: &mut Job, _| {
+        job.policy.mark(&Mark {
+            at: Micros::from_seconds(job.at),
+            rank: Some(1),
+            step: Some(job.step + 2),
+            ..Mark::default()
+        });
+    };
+    let (_, outcome) = job.until_decided_with(100, leak, ahead_of_us).unwrap();
+    let furthest = job.policy.furthest().unwrap();
+    assert_eq!(
+        outcome.decision,
+        Decision::Ask {
+            stop_at: Some(furthest + 2)
+        }
+    );
+}
+
+#[test]
+fn one_look_is_no_reason_to_ask() {
+    let mut job = Job::new();
+    job.until_decided(30, leak);
+    let blip = job.tick(0.5, 990.0);
+    assert!(!matches!(blip.decision, Decision::Ask { .. }), "{blip:?}");
+    assert_eq!(blip.look_within, Some(CLOSE_LOOK));
+    for _ in 0..4 {
+        assert_eq!(job.tick(0.05, leak(30)).decision, Decision::Watch);
+    }
+}
+
+#[test]
+fn a_leak_of_a_gigabyte_a_second_never_reaches_the_limit() {
+    let mut job = Job::new();
+    job.limit = 8000.0;
+    job.until_decided(5, |_| 1000.0);
+    let (mut used, mut pause) = (1000.0, 0.5);
+    loop {
+        used += 1000.0 * pause;
+        assert!(used < job.limit, "it was reached");
+        let outcome = job.tick(pause, used);
+        if outcome.decision == Decision::Kill {
+            break;
+        }
+        pause = outcome.look_within.map_or(0.5, Micros::seconds);
+    }
+    assert!(used > 7500.0, "killed at {used}");
+}
+
+#[test]
+fn bursts_before_the_first_steps_are_not_killed() {
+    let mut job = Job::new();
+    job.limit = 8000.0;
+    let mut used = 0.0;
+    while used < 7900.0 {
+        used += 100.0;
+        let outcome = job.tick(0.05, used);
+        assert!(
+            matches!(outcome.decision, Decision::Watch | Decision::Warn),
+            "{outcome:?}"
+        );
+    }
+}
+
+#[test]
+fn a_lowered_limit_is_the_limit() {
+    let mut job = Job::new();
+    assert_eq!(job.until_decided(30, leak), None);
+    job.limit = 740.0;
+    assert!(job.until_decided(2, leak).is_some());
+}
+
+#[test]
+fn a_request_that_is_not_served_becomes_term_and_then_kill() {
+    let mut job = Job::new();
+    let (used, _) = job.until_decided(100, leak).unwrap();
+    let mut decided = Vec::new();
+    for second in 0..60 {
+        let outcome = job.tick(1.0, used);
+        if !matches!(outcome.decision, Decision::Watch | Decision::Warn) {
+            decided.push((second, outcome.decision));
+        }
+    }
+    let [(stop, Decision::Stop), (kill, Decision::Kill)] = decided[..] else {
+        panic!("{decided:?}");
+    };
+    // Steps of a second and no save seen: twice 2 steps + 10 s; then 22 s more.
+    assert!((20..30).contains(&stop), "{stop}");
+    assert!((40..55).contains(&kill), "{kill}");
+}
+
+#[test]
+fn a_stopped_job_is_not_asked_and_its_grace_does_not_run() {
+    let mut job = Job::new();
+    job.until_decided(30, leak);
+    job.stopped = true;
+    for _ in 0..10 {
+        assert_eq!(job.tick(1.0, 980.0).decision, Decision::Watch);
+    }
+    job.stopped = false;
+    let (used, _) = job.until_decided(10, |_| 940.0).unwrap();
+    job.stopped = true;
+    for _ in 0..500 {
+        assert_eq!(job.tick(1.0, used).decision, Decision::Watch);
+    }
+}
+
+#[test]
+fn a_clock_that_jumps_is_not_the_jobs_time() {
+    let mut job = Job::new();
+    let (used, _) = job.until_decided(100, leak).unwrap();
+    assert_eq!(job.tick(7200.0, used).decision, Decision::Watch);
+}
+
+#[test]
+fn a_save_that_has_begun_is_let_to_its_end() {
+    let decided = |saves: bool| {
+        let mut job = Job::new();
+        let (used, _) = job.until_decided(100, leak).unwrap();
+        job.step += 1;
+        job.mark(if saves { Phase::Save } else { Phase::Train });
+        (0..35).any(|_| job.tick(1.0, used).decision == Decision::Stop)
+    };
+    assert!(decided(false));
+    assert!(!decided(true));
+}
+
+#[test]
+fn a_run_that_ends_in_the_next_step_is_not_asked() {
+    let mut job = Job::new();
+    job.policy.mark(&Mark {
+        total_steps: Some(55),
+        ..Mark::default()
+    });
+    assert!(leak(54) > 930.0);
+    assert_eq!(
+        job.until_decided(55, |step| if step < 54 {
+            leak(step.min(50))
+        } else {
+            leak(step)
+        }),
+        None
+    );
+}
+
+#[test]
+fn pressure_is_a_reason_where_room_is_short() {
+    let asked = |pressure: f32, level: f64| {
+        let mut job = Job::new();
+        job.until_decided(30, |step| 400.0 + 5.0 * step as f64);
+        job.pressure = pressure;
+        job.until_decided(10, |_| level)
+    };
+    let (_, outcome) = asked(30.0, 850.0).unwrap();
+    assert!(outcome.why.contains("thrash"), "{}", outcome.why);
+    assert_eq!(asked(1.0, 850.0), None);
+    assert_eq!(asked(30.0, 600.0), None);
+}
+
+#[test]
+fn swapping_under_pressure_is_a_reason_too() {
+    let mut job = Job::new();
+    job.until_decided(30, |step| 400.0 + 5.0 * step as f64);
+    job.pressure = 30.0;
+    job.swap = 100.0;
+    assert!(job.until_decided(10, |_| 600.0).is_some());
+}
+
+#[test]
+fn restart_every_counts_steps_and_time_of_the_attempt() {
+    let decided_at = |every: Every| {
+        let mut job = Job::new();
+        job.policy = Policy::new(Some(every));
+        job.until_decided(100, |_| 300.0).unwrap();
+        let first = job.step;
+        job.policy.next_attempt();
+        job.until_decided(100, |_| 300.0).unwrap();
+        (first, job.step - first)
+    };
+    assert_eq!(decided_at(Every::Steps(20)), (21, 21));
+    assert_eq!(decided_at(Every::Seconds(10.0)), (11, 11));
+}
+
+#[test]
+fn near_the_limit_is_told_once_and_again_after_it_was_left() {
+    let mut job = Job::new();
+    job.policy = Policy::warning_only();
+    let warned = |job: &mut Job, levels: &[f64]| {
+        let told = levels.iter().filter(|used| {
+            let outcome = job.tick(1.0, **used);
+            outcome.decision == Decision::Warn
+        });
+        told.count()
+    };
+    assert_eq!(warned(&mut job, &[880.0, 905.0, 895.0, 910.0, 950.0]), 1);
+    assert_eq!(warned(&mut job, &[870.0, 905.0]), 1);
+}
+
+#[test]
+fn a_leak_is_foretold_before_the_limit_is_near() {
+    let mut job = Job::new();
+    job.policy = Policy::warning_only();
+    let mut told = Vec::new();
+    for step in 1..=40 {
+        let outcome = job.step(leak(step));
+        if outcome.decision == Decision::Warn {
+            told.push(outcome.why);
+        }
+        job.verdict = verdict(if step > 20 {
+            Class::Leak
+        } else {
+            Class::TooEarly
+        });
+    }
+    let [text] = &told[..] else {
+        panic!("{told:?}")
+    };
+    assert!(
+        text.contains("steps") && text.contains("reached in"),
+        "{text}"
+    );
+}
+
+#[test]
+fn what_a_save_takes_is_known_to_the_next_attempt() {
+    let mut job = Job::new();
+    job.until_decided(5, leak);
+    job.mark(Phase::Save);
+    job.tick(1.0, leak(5) + 200.0);
+    job.mark(Phase::Train);
+    job.tick(0.1, leak(5));
+    job.policy.next_attempt();
+    job.step = 0;
+    let (used, _) = job.until_decided(100, leak).unwrap();
+    assert!(used + 200.0 < LIMIT, "{used}");
+}
+
+#[test]
+fn the_limit_with_the_least_room_counts() {
+    let job = Job::new();
+    let mut sample = job.sample(400.0);
+    sample.node = Node {
+        total: bytes(4000.0),
+        available: bytes(100.0),
+        ..Node::default()
+    };
+    assert_eq!(tightest(&sample).unwrap().from, LimitFrom::Node);
+    sample.node.available = bytes(3000.0);
+    let limit = tightest(&sample).unwrap();
+    assert_eq!(limit.from, LimitFrom::Cgroup("/job".to_owned()));
+    assert_eq!(limit.used, bytes(400.0), "page cache is not in use");
+}
