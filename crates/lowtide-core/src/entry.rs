@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::look::Look;
 use crate::mark::Mark;
+use crate::postmortem::PostMortem;
 use crate::process::{Member, ProcId};
 use crate::sample::{Gap, Sample};
 use crate::units::{Micros, Share};
@@ -35,6 +36,10 @@ pub enum Entry {
     },
     /// Where the bytes of a process are.
     Look(Look),
+    /// The guard started the job again.
+    Attempt(Attempt),
+    /// Why the job died.
+    PostMortem(Box<PostMortem>),
     /// Something that is missing and belongs to no sample (ticks that were not recorded).
     Gap {
         at: Micros,
@@ -75,6 +80,20 @@ pub struct Header {
     pub clock_ticks: u64,
 }
 
+/// A job that is started again is a new process tree; its steps count on from a checkpoint.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attempt {
+    pub at: Micros,
+    /// From 2: the first attempt is the run's beginning.
+    pub number: u32,
+    /// What it resumes from; none when it begins anew.
+    pub checkpoint: Option<String>,
+    pub step: Option<u64>,
+    /// Steps that are done a second time.
+    pub repeated: u64,
+    pub why: String,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EventKind {
@@ -87,6 +106,8 @@ pub enum EventKind {
     Recording,
     JobStopped,
     JobContinued,
+    /// What the guard did: asked, stopped, killed, restarted, gave up.
+    Guard,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -13,6 +13,7 @@ pub mod look;
 pub mod mark;
 pub mod output;
 pub mod point;
+pub mod postmortem;
 pub mod process;
 pub mod report;
 pub mod run;

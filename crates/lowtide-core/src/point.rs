@@ -45,4 +45,7 @@ pub struct Context {
     pub marked: bool,
     /// Where the first step was on the axis, when marks say so.
     pub first_step: Option<f64>,
+    /// A process that was started again in the middle of the training: its first whole pass over the
+    /// data begins with the next epoch.
+    pub resumed: bool,
 }

@@ -178,6 +178,7 @@ proptest! {
             limit: limit.map(Bytes),
             marked,
             first_step,
+            resumed: marked && epoch.is_some(),
         };
         let verdict = judge(&series, &context);
         prop_assert!(!verdict.evidence.is_empty());

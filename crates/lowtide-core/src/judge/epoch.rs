@@ -26,6 +26,8 @@ impl Epoch {
         }
         let steps = context.geometry.steps_per_epoch()?;
         let begin = match context.first_step.filter(|_| context.marked) {
+            // Until the next epoch ends, some examples may not have been seen by this process.
+            Some(first) if context.resumed => (first / steps).ceil() * steps,
             Some(first) => first,
             // Steps are counted from the start of the run, and the first log line comes a little later.
             None if line.first_x() <= steps => 0.0,

@@ -73,6 +73,12 @@ impl Run {
 
     /// The verdict, the series that decides it, and whose that is.
     pub fn decided(&self) -> (Verdict, &Series, Subject) {
+        let now = self.decided_now();
+        self.attempts.overrules(&now.0).unwrap_or(now)
+    }
+
+    /// The same for the running attempt alone.
+    pub(super) fn decided_now(&self) -> (Verdict, &Series, Subject) {
         let tree = Candidate {
             who: Who::Tree,
             verdict: self.judge_lines(&self.tree),
@@ -128,6 +134,7 @@ impl Run {
             limit: headroom.map(|left| Bytes((lines.extremes.last + left).max(0.0) as u64)),
             marked: self.on_steps(),
             first_step: self.steps.first().map(|step| step as f64),
+            resumed: self.attempts.restarts > 0,
         };
         judge(series, &context)
     }
@@ -143,9 +150,12 @@ impl Run {
 
     /// There for a good part of the run and until its end; at the end of a job everybody is gone.
     fn lived_long(&self, track: &ProcessTrack) -> bool {
+        let began = self.attempts.since;
         let until = track.gone.unwrap_or(self.last_at);
-        let run = self.last_at.seconds();
-        until.since(track.since).seconds() >= LIVED * run && until.seconds() >= UNTIL * run
+        let run = self.last_at.since(began).seconds();
+        track.since >= began
+            && until.since(track.since).seconds() >= LIVED * run
+            && until.since(began).seconds() >= UNTIL * run
     }
 
     /// Processes, roles and GPUs whose growth could matter; the cheap look at extremes keeps the

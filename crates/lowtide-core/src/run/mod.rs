@@ -3,7 +3,11 @@
 //! `run`, `attach` and `judge` feed it entries; it keeps bounded summaries only, so a week of
 //! watching costs no more memory than an hour. [`Run::verdict`] and [`Run::summary`] read it.
 
+mod attempts;
+mod death;
 mod decide;
+#[cfg(test)]
+mod guarded;
 mod looks;
 mod steps;
 mod summary;
@@ -11,6 +15,7 @@ mod summary;
 mod tests;
 mod track;
 
+pub use death::KernelKill;
 pub use decide::Subject;
 pub use summary::{ProcessLine, RoleLine, Spread, Summary};
 pub use track::ProcessTrack;
@@ -20,11 +25,14 @@ use std::collections::BTreeMap;
 use crate::entry::{Entry, EventKind, Exit, Header};
 use crate::look::Look;
 use crate::mark::{Geometry, Phase};
+use crate::postmortem::PostMortem;
 use crate::process::ProcId;
 use crate::sample::{Basis, Limit, Reading, Sample};
 use crate::units::{Bytes, Micros};
 use crate::verdict::Axis;
 
+use attempts::Attempts;
+use death::LastLook;
 use looks::Looks;
 use steps::{Moment, Steps};
 use track::{Lines, RoleTrack, Together};
@@ -53,6 +61,9 @@ pub struct Run {
     late: u64,
     events: Vec<(Micros, EventKind, String)>,
     looks: Looks,
+    attempts: Attempts,
+    last_look: LastLook,
+    post_mortem: Option<PostMortem>,
     end: Option<Option<Exit>>,
 }
 
@@ -118,6 +129,8 @@ impl Run {
             // Measured inside the job: shown by what explains, not needed to judge.
             Entry::Record { .. } => {}
             Entry::Look(look) => self.looks.push(look, self.steps.current()),
+            Entry::Attempt(attempt) => self.next_attempt(attempt.at),
+            Entry::PostMortem(found) => self.post_mortem = Some(PostMortem::clone(found)),
             Entry::Gap { ticks, .. } => self.lost_ticks += ticks,
             Entry::Event { at, kind, text } => {
                 if self.events.len() < EVENTS_KEPT {
@@ -133,6 +146,7 @@ impl Run {
 
     fn sample(&mut self, sample: &Sample) {
         self.last_at = sample.at;
+        self.last_look.see(sample);
         self.samples += 1;
         self.late += u64::from(sample.late > LATE);
         self.limit = sample.limit.clone().or(self.limit.take());

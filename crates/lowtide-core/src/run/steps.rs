@@ -1,5 +1,7 @@
 //! Where the training loop is: folds marks into the current step, phase and geometry.
 
+use std::collections::VecDeque;
+
 use crate::mark::{Geometry, Mark, MarkSource, Phase};
 use crate::units::Micros;
 
@@ -9,6 +11,11 @@ pub(super) struct Steps {
     current: Option<u64>,
     first: Option<(Micros, u64)>,
     last: Option<(Micros, u64)>,
+    /// The newest steps, for those who ask what happened last.
+    newest: VecDeque<(Micros, u64)>,
+    /// The first step of the first attempt, and the furthest of all.
+    began: Option<u64>,
+    furthest: Option<u64>,
     distinct: u64,
     total: Option<u64>,
     phase: Option<Phase>,
@@ -22,6 +29,9 @@ pub(super) struct Moment {
     pub step: Option<f64>,
     pub phase: Option<Phase>,
 }
+
+/// Steps that are remembered with their time.
+const NEWEST: usize = 6;
 
 /// Steps are the axis once this many different ones were seen: one or two may be an accident of the output.
 const STEPS_NEEDED: u64 = 3;
@@ -63,12 +73,27 @@ impl Steps {
         if let Some(step) = mark.step {
             if self.current != Some(step) {
                 self.distinct += 1;
+                self.newest.push_back((mark.at, step));
+                if self.newest.len() > NEWEST {
+                    self.newest.pop_front();
+                }
             }
+            self.began.get_or_insert(step);
+            self.furthest = self.furthest.max(Some(step));
             self.first.get_or_insert((mark.at, step));
             self.last = Some((mark.at, step));
             self.current = Some(step);
         }
         took_over
+    }
+
+    /// Another attempt counts on from its checkpoint; until it says where, no step is known.
+    pub fn next_attempt(&mut self) {
+        self.current = None;
+        self.first = None;
+        self.last = None;
+        self.distinct = 0;
+        self.phase = None;
     }
 
     pub fn moment(&self, at: Micros) -> Moment {
@@ -91,6 +116,21 @@ impl Steps {
 
     pub fn current(&self) -> Option<u64> {
         self.current
+    }
+
+    /// The newest steps with the time at which they were done, oldest first.
+    pub fn newest(&self) -> impl Iterator<Item = (Micros, u64)> {
+        self.newest.iter().copied()
+    }
+
+    /// The first step of the run, in whichever attempt.
+    pub fn began(&self) -> Option<u64> {
+        self.began
+    }
+
+    /// The furthest step of the run, in whichever attempt.
+    pub fn furthest(&self) -> Option<u64> {
+        self.furthest
     }
 
     pub fn first(&self) -> Option<u64> {

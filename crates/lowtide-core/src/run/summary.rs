@@ -22,6 +22,8 @@ pub struct Summary {
     pub last_step: Option<u64>,
     pub total_steps: Option<u64>,
     pub steps_from: Option<MarkSource>,
+    /// How often the guard started the job again; the levels below are those of the last attempt.
+    pub restarts: u32,
     /// What the tree held, every page once.
     pub tree: Spread,
     pub basis: Basis,
@@ -76,11 +78,15 @@ impl Run {
             samples: self.samples,
             lost_ticks: self.lost_ticks,
             late_ticks: self.late,
-            first_step: self.steps.first(),
-            last_step: self.steps.current(),
+            first_step: self.steps.began(),
+            last_step: self.steps.furthest(),
             total_steps: self.steps.total(),
             steps_from: self.steps.source(),
-            tree: spread(&self.tree.extremes, floor_ends(&self.tree.time)),
+            tree: Spread {
+                max: self.tree.extremes.max.max(self.attempts.peak),
+                ..spread(&self.tree.extremes, floor_ends(&self.tree.time))
+            },
+            restarts: self.attempts.restarts,
             basis: self.basis,
             watched: self.watched().map(|(track, why)| process_line(track, why)),
             roles: self.role_lines(),

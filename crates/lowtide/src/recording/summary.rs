@@ -98,6 +98,8 @@ impl Summary {
             Entry::Sample(sample) => sample.at,
             Entry::Mark(mark) => mark.at,
             Entry::Look(look) => look.at,
+            Entry::Attempt(attempt) => attempt.at,
+            Entry::PostMortem(found) => found.at,
             Entry::End { at, exit } => {
                 self.state = RunState::Ended(*exit);
                 *at
