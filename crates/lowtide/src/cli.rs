@@ -4,7 +4,7 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     attach::AttachArgs, check::CheckArgs, demo::DemoArgs, doctor::DoctorArgs, export::ExportArgs,
-    judge::JudgeArgs, ps::PsArgs, run::RunArgs, runs::RunsArgs,
+    judge::JudgeArgs, ps::PsArgs, report::ReportArgs, run::RunArgs, runs::RunsArgs,
 };
 
 /// Tells whether the memory of a training job leaks, warms up or just spikes
@@ -29,6 +29,7 @@ pub enum Verb {
     Ps(PsArgs),
     Judge(JudgeArgs),
     Check(CheckArgs),
+    Report(ReportArgs),
     Runs(RunsArgs),
     Export(ExportArgs),
     Doctor(DoctorArgs),

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result};
 use lowtide_core::judge::judge;
 use lowtide_core::mark::Geometry;
-use lowtide_core::point::Context;
+use lowtide_core::point::{Context, Track};
+use lowtide_core::report::{Detail, Picture, Report};
 use lowtide_core::run::Run;
 use lowtide_core::series::Series;
 use lowtide_core::units::Bytes;
@@ -15,6 +16,7 @@ use lowtide_core::verdict::{Axis, Verdict};
 use crate::failure::Failure;
 use crate::import;
 use crate::recording::{self, Recording, Store};
+use crate::show::text::headline;
 
 /// What flags say about a source.
 #[derive(Clone, Debug, Default)]
@@ -76,8 +78,35 @@ fn locate(source: &str) -> Result<Found> {
     Ok(Found::Recording(Store::from_env()?.resolve(source)?))
 }
 
-fn replay(path: &Path, source: &str, said: &Said) -> Result<Judged> {
-    let mut run = Run::new();
+/// Everything that a view can show of a source.
+pub fn report(source: &str, said: &Said, detail: Detail) -> Result<Report> {
+    let mut report = match locate(source)? {
+        Found::Recording(path) => {
+            let mut picture = Picture::of(told_run(said)?, detail);
+            for entry in Recording::open(&path)? {
+                picture.apply(&entry?);
+            }
+            let mut report = picture.report(detail);
+            if report.name.is_empty() {
+                report.name = source.to_owned();
+            }
+            report
+        }
+        Found::Bytes(bytes) => {
+            let read = Understood::of(&bytes, source, said)?;
+            let verdict = read.verdict(source);
+            let epoch_steps = read.context.geometry.steps_per_epoch();
+            let mut report = Report::of_series(&read.track, &read.series, verdict, epoch_steps);
+            report.read = Some(read.how);
+            report
+        }
+    };
+    report.headline = headline(&report.verdict);
+    Ok(report)
+}
+
+/// A run that knows what the flags say.
+fn told_run(said: &Said) -> Result<Run> {
     if said.column.is_some() || said.unit.is_some() {
         return Err(
             Failure::usage("--column and --unit are for files; this is a recording")
@@ -85,7 +114,13 @@ fn replay(path: &Path, source: &str, said: &Said) -> Result<Judged> {
                 .into(),
         );
     }
+    let mut run = Run::new();
     run.override_with(said.geometry, said.limit, said.axis);
+    Ok(run)
+}
+
+fn replay(path: &Path, source: &str, said: &Said) -> Result<Judged> {
+    let mut run = told_run(said)?;
     for entry in Recording::open(path)? {
         run.apply(&entry?);
     }
@@ -100,41 +135,64 @@ fn replay(path: &Path, source: &str, said: &Said) -> Result<Judged> {
 
 /// The verdict on the bytes of a file that is no recording.
 pub fn from_bytes(bytes: &[u8], source: &str, said: &Said) -> Result<Judged> {
-    let given = said.geometry != Geometry::default();
-    let options = import::Options {
-        axis: said.axis,
-        column: said.column.clone(),
-        unit: said.unit.clone(),
-        steps_expected: given || said.steps_expected,
-        epoch_steps: said.geometry.steps_per_epoch(),
-    };
-    let imported = import::read(bytes, source, &options).map_err(|error| {
-        let failure = Failure::unseen(format!("{source}: {error}"));
-        match error.hint {
-            Some(hint) => failure.hint(hint),
-            None => failure,
-        }
-    })?;
-    let mut geometry = imported.geometry.unwrap_or_default();
-    if said.geometry.examples.is_some() {
-        // The length of an epoch that the log shows would beat the one that the flags give.
-        geometry.epoch_steps = None;
-    }
-    geometry.merge(&said.geometry);
-    let context = Context {
-        geometry,
-        limit: said.limit,
-        ..Context::default()
-    };
-    let track = &imported.track;
-    let series = Series::from_points(track.axis, track.meter, &track.points);
-    let mut verdict = judge(&series, &context);
-    verdict.source = source.to_owned();
+    let read = Understood::of(bytes, source, said)?;
     Ok(Judged {
-        verdict,
-        series,
-        how: Some(imported.how),
+        verdict: read.verdict(source),
+        series: read.series,
+        how: Some(read.how),
     })
+}
+
+/// A bare file, understood.
+struct Understood {
+    track: Track,
+    series: Series,
+    context: Context,
+    how: String,
+}
+
+impl Understood {
+    fn of(bytes: &[u8], source: &str, said: &Said) -> Result<Understood> {
+        let given = said.geometry != Geometry::default();
+        let options = import::Options {
+            axis: said.axis,
+            column: said.column.clone(),
+            unit: said.unit.clone(),
+            steps_expected: given || said.steps_expected,
+            epoch_steps: said.geometry.steps_per_epoch(),
+        };
+        let imported = import::read(bytes, source, &options).map_err(|error| {
+            let failure = Failure::unseen(format!("{source}: {error}"));
+            match error.hint {
+                Some(hint) => failure.hint(hint),
+                None => failure,
+            }
+        })?;
+        let mut geometry = imported.geometry.unwrap_or_default();
+        if said.geometry.examples.is_some() {
+            // The length of an epoch that the log shows would beat the one that the flags give.
+            geometry.epoch_steps = None;
+        }
+        geometry.merge(&said.geometry);
+        let context = Context {
+            geometry,
+            limit: said.limit,
+            ..Context::default()
+        };
+        let track = imported.track;
+        Ok(Understood {
+            series: Series::from_points(track.axis, track.meter, &track.points),
+            track,
+            context,
+            how: imported.how,
+        })
+    }
+
+    fn verdict(&self, source: &str) -> Verdict {
+        let mut verdict = judge(&self.series, &self.context);
+        verdict.source = source.to_owned();
+        verdict
+    }
 }
 
 #[cfg(test)]

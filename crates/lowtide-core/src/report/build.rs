@@ -4,7 +4,7 @@ use crate::look::{Kind, Look};
 use crate::point::Track;
 use crate::process::ProcId;
 use crate::run::{ProcessTrack, Subject, Summary};
-use crate::series::Series;
+use crate::series::{Bucket, Series};
 use crate::verdict::{Axis, Class, Meter, Verdict};
 
 use super::fold::{Detail, Picture};
@@ -24,11 +24,11 @@ const TREE: &str = "tree";
 const SERIES: &str = "series";
 
 impl Picture {
-    /// The report up to now, with all lines that a page shows first.
-    pub fn report(&self) -> Report {
+    /// The report up to now, with all lines that a page shows first, each in so many columns at most.
+    pub fn report(&self, detail: Detail) -> Report {
         Report {
-            lines: self.lines(),
-            stack: self.stack(0.0, f64::INFINITY, self.detail.main),
+            lines: self.lines(detail),
+            stack: self.stack(f64::NEG_INFINITY, f64::INFINITY, detail.main),
             ..self.report_without_lines()
         }
     }
@@ -53,6 +53,7 @@ impl Picture {
             stack: None,
             spans: self.told.spans(to),
             epochs: self.told.epochs(self.run.geometry().steps_per_epoch()),
+            floor: floor(series),
             forecast: forecast(&verdict, series),
             room: self.room(&decides, &verdict, &summary),
             processes: self
@@ -69,22 +70,23 @@ impl Picture {
         }
     }
 
-    fn lines(&self) -> Vec<Line> {
-        let mut lines = vec![line(TREE, Meter::Held, self.tree.columns().to_vec())];
+    fn lines(&self, detail: Detail) -> Vec<Line> {
+        let whole = |grid: &Grid<Range>, most| grid.view(f64::NEG_INFINITY, f64::INFINITY, most);
+        let mut lines = vec![line(TREE, Meter::Held, whole(&self.tree, detail.main))];
         if !self.gpu.is_empty() {
-            lines.push(line(TREE, Meter::Gpu, self.gpu.columns().to_vec()));
+            lines.push(line(TREE, Meter::Gpu, whole(&self.gpu, detail.main)));
         }
         for (role, grid) in &self.roles {
-            lines.push(line(&role_key(role), Meter::Pss, grid.columns().to_vec()));
+            lines.push(line(&role_key(role), Meter::Pss, whole(grid, detail.main)));
         }
         let watched = self.run.watched().map(|(track, _)| track.member.id);
         for (id, meters) in &self.processes {
+            let main = Some(*id) == watched;
             for (meter, grid) in meters.lines() {
                 // Every meter of the one that matters; of the others what tells who grows.
-                let shown =
-                    Some(*id) == watched || matches!(meter, Meter::Held | Meter::Pss | Meter::Gpu);
-                if shown {
-                    lines.push(line(&process_key(*id), *meter, grid.columns().to_vec()));
+                if main || matches!(meter, Meter::Held | Meter::Pss | Meter::Gpu) {
+                    let most = if main { detail.main } else { detail.other };
+                    lines.push(line(&process_key(*id), *meter, whole(grid, most)));
                 }
             }
         }
@@ -273,6 +275,7 @@ impl Report {
             stack: None,
             spans: Vec::new(),
             epochs: epoch_ends(epoch_steps.filter(|_| on_steps), to).collect(),
+            floor: floor(series),
             forecast: forecast(&verdict, series),
             room: verdict.limit.map(|limit| Room {
                 until: limit,
@@ -286,6 +289,26 @@ impl Report {
             verdict,
         }
     }
+}
+
+/// One low-water point per window: wide enough to step over an evaluation, at most so many.
+const WINDOWS: usize = 32;
+/// Buckets that a window has at least.
+const PER_WINDOW: usize = 3;
+
+fn floor(series: &Series) -> Vec<[f64; 2]> {
+    let buckets = series.buckets();
+    let per_window = buckets.len().div_ceil(WINDOWS).max(PER_WINDOW);
+    let point = |bucket: &Bucket| [bucket.floor_at, bucket.train_floor.unwrap_or(bucket.floor)];
+    buckets
+        .chunks(per_window)
+        .filter_map(|window| {
+            window
+                .iter()
+                .map(point)
+                .min_by(|a, b| a[1].total_cmp(&b[1]))
+        })
+        .collect()
 }
 
 fn forecast(verdict: &Verdict, series: &Series) -> Option<Forecast> {

@@ -49,6 +49,8 @@ pub struct Report {
     pub stack: Option<Stack>,
     pub spans: Vec<Span>,
     pub epochs: Vec<Epoch>,
+    /// The low-water line of what decides, as places on the verdict's axis and bytes.
+    pub floor: Vec<[f64; 2]>,
     pub forecast: Option<Forecast>,
     pub room: Option<Room>,
     pub processes: Vec<Process>,

@@ -99,13 +99,15 @@ fn leaking(seconds: u64, spike: u64, detail: Detail) -> Picture {
 #[test]
 fn a_report_has_all_that_a_view_shows() {
     let picture = leaking(600, 333, Detail::FILE);
-    let report = picture.report();
+    let report = picture.report(Detail::FILE);
     assert_eq!(report.verdict.verdict, Class::Leak);
     assert_eq!(report.decides.who, "pid:1:9");
     assert_eq!(report.processes.len(), 2);
     assert_eq!(report.epochs.len(), 5);
     assert!(report.spans.iter().any(|span| span.phase == Phase::Eval));
     assert_eq!(report.steps.last(), Some(&[599.0, 600.0]));
+    // The spike of one second and the evaluations are not part of the floor.
+    assert!(report.floor.len() > 16 && report.floor.windows(2).all(|w| w[0][1] < w[1][1]));
     let forecast = report.forecast.unwrap();
     assert!(forecast.to > forecast.from && (forecast.value - 2e6).abs() < 1e5);
     // The trainer alone is shown: it may take what is left for all.
@@ -120,14 +122,14 @@ fn a_report_has_all_that_a_view_shows() {
             *total
         );
     }
-    let text = serde_json::to_string(&picture.report()).unwrap();
+    let text = serde_json::to_string(&picture.report(Detail::FILE)).unwrap();
     assert!(text.contains(r#""who":"tree","meter":"held""#));
 }
 
 #[test]
 fn a_spike_of_one_second_is_in_every_picture_of_a_long_run() {
     let picture = leaking(20_000, 7_777, Detail::SMALL);
-    let report = picture.report();
+    let report = picture.report(Detail::SMALL);
     let spike = 1000 * MB + 2 * MB * 7_777 + 900 * MB;
     for who in ["pid:1:9", "role:trainer"] {
         let line = report.lines.iter().find(|line| line.who == who).unwrap();

@@ -8,6 +8,7 @@ pub mod doctor;
 pub mod export;
 pub mod judge;
 pub mod ps;
+pub mod report;
 pub mod run;
 pub mod runs;
 
@@ -31,6 +32,7 @@ pub fn main() -> ExitCode {
         Verb::Ps(args) => ps::run(args),
         Verb::Judge(args) => judge::run(args),
         Verb::Check(args) => check::run(args),
+        Verb::Report(args) => report::run(args),
         Verb::Runs(args) => runs::run(args),
         Verb::Export(args) => export::run(args),
         Verb::Doctor(args) => doctor::run(args),

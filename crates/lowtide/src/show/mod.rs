@@ -4,6 +4,7 @@ pub mod chart;
 pub mod check;
 pub mod jobs;
 pub mod json;
+pub mod page;
 pub mod style;
 pub mod summary;
 pub mod text;

@@ -1,0 +1,50 @@
+//! `lowtide report SOURCE -o report.html`: one file to send to a colleague.
+
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use lowtide_core::report::Detail;
+
+use crate::commands::judge::SaidArgs;
+use crate::failure::Failure;
+use crate::show::page;
+use crate::source;
+
+/// Write a run as one page that works offline, or as a chart for an issue
+///
+/// Examples:
+///   lowtide report last -o report.html
+///   lowtide report run2.csv --examples 663 --batch 2 --accumulate 4 -o run2.html
+#[derive(clap::Args, Debug)]
+#[command(verbatim_doc_comment)]
+pub struct ReportArgs {
+    /// A run (path, name or `last`), a CSV, an mprof file, a log; `-` is stdin
+    source: String,
+    /// Where to write [default: stdout]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    #[command(flatten)]
+    said: SaidArgs,
+}
+
+pub fn run(args: &ReportArgs) -> Result<i32> {
+    if args.output.is_none() && std::io::stdout().is_terminal() {
+        return Err(Failure::usage("a page is not for a terminal")
+            .hint("name a file: lowtide report last -o report.html")
+            .into());
+    }
+    let report = source::report(&args.source, &args.said.said(), Detail::FILE)?;
+    let text = page::file(&report)?;
+    write(args.output.as_deref(), text.as_bytes())?;
+    Ok(0)
+}
+
+fn write(output: Option<&Path>, bytes: &[u8]) -> Result<()> {
+    match output {
+        Some(path) => {
+            std::fs::write(path, bytes).with_context(|| format!("cannot write {}", path.display()))
+        }
+        None => Ok(std::io::stdout().lock().write_all(bytes)?),
+    }
+}

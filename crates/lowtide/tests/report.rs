@@ -1,0 +1,51 @@
+//! `lowtide report` by the real binary: one file, with its data, that asks for nothing.
+
+use std::process::Command;
+
+const LOWTIDE: &str = env!("CARGO_BIN_EXE_lowtide");
+
+fn report(name: &str, table: &str) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join(name);
+    std::fs::write(&source, table).unwrap();
+    let output = folder.path().join("r.html");
+    let mut command = Command::new(LOWTIDE);
+    command.arg("report").arg(&source).arg("-o").arg(&output);
+    let done = command.args(["--epoch-steps", "40"]).output().unwrap();
+    assert!(
+        done.status.success(),
+        "{}",
+        String::from_utf8_lossy(&done.stderr)
+    );
+    std::fs::read_to_string(output).unwrap()
+}
+
+fn rising() -> String {
+    let rows = (1..=120).map(|step| format!("{step},{}\n", 1000 + 10 * step));
+    std::iter::once("step,memory_mb\n".to_owned())
+        .chain(rows)
+        .collect()
+}
+
+#[test]
+fn the_file_carries_everything_and_asks_for_nothing() {
+    let html = report("a.csv", &rising());
+    assert!(html.contains("default-src 'none'; script-src 'nonce-"));
+    // Nothing to load: neither script nor style nor picture has an address.
+    assert!(!html.contains("src=") && !html.contains("@import") && !html.contains("url("));
+    let (_, data) = html.split_once(r#"id="report">"#).unwrap();
+    let (data, _) = data.split_once("</script>").unwrap();
+    let report: serde_json::Value = serde_json::from_str(data).unwrap();
+    assert_eq!(report["lines"][0]["x"].as_array().unwrap().len(), 120);
+    assert_eq!(report["verdict"]["verdict"], "leak");
+    assert!(report["headline"].as_str().unwrap().starts_with("LEAK"));
+    assert_eq!(report["epochs"].as_array().unwrap().len(), 3);
+}
+
+#[test]
+fn a_name_that_is_a_script_stays_a_name() {
+    let html = report("<script>alert(1)<!--data--><!--script-->", &rising());
+    assert!(!html.contains("<script>alert"), "it would run");
+    assert!(html.contains(r"\u003cscript\u003ealert(1)\u003c!--data--\u003e"));
+    assert_eq!(html.matches("</script>").count(), 2);
+}

@@ -1,0 +1,237 @@
+// The parts of a run's page beside the chart: what grows, where the bytes are, processes, events, facts.
+
+import { nthColour, roleColour } from "./scene.js";
+import { badge, card, el, pace, percent, showBytes, showCount, showDuration, showTime } from "./words.js";
+
+/** @typedef {{select: (who: string) => void, goTo: (axis: Axis, from: number, to?: number) => void}} Moves */
+
+/** Words with the steps in them as links into the chart. @param {string} text @param {Moves} moves */
+function linked(text, moves) {
+  const pieces = text.split(/(\bstep \d+)/);
+  return pieces.map((piece) => {
+    if (!/^step \d/.test(piece)) return piece;
+    const step = Number(piece.slice(5));
+    return el("button", { class: "link", type: "button", click: () => moves.goTo("step", step) }, piece);
+  });
+}
+
+/** A place as the program writes it, so that it becomes a link. @param {Axis} axis @param {number} x */
+const spot = (axis, x) => (axis === "time" ? showDuration(x) : `${axis} ${Math.round(x)}`);
+
+/** @param {RunReport} report @param {Moves} moves */
+export function evidence(report, moves) {
+  const v = report.verdict;
+  const change = "what would change this";
+  const line = (/** @type {{rule: string, says: string}} */ e) =>
+    el("li", {}, el("b", {}, e.rule), el("span", {}, ...linked(e.says, moves)));
+  const numbers = [
+    { rule: "floor", says: `${showBytes(v.floor.first)} to ${showBytes(v.floor.last)} (${v.meter}); rate ${pace(v.axis, v.rate.value)} (${pace(v.axis, v.rate.low)} to ${pace(v.axis, v.rate.high)})` },
+    v.growth && { rule: "growth", says: `${showBytes(v.growth.bytes)} from ${spot(v.axis, v.growth.from)} to ${spot(v.axis, v.growth.to)}${v.growth.driver && v.growth.per_unit ? `, ${showBytes(v.growth.per_unit)} per ${v.growth.driver}` : ""}` },
+  ].filter((n) => n !== null);
+  const found = v.evidence.filter((e) => e.rule !== change);
+  const places = /** @type {[string, number | null | undefined, number?][]} */ ([
+    ["the growth", v.growth?.from, v.growth?.to], ["where it settled", v.settled_at],
+    ["where it can be decided", v.decides_at], ["out of memory", v.oom?.at],
+  ]).filter(([, x]) => x !== null && x !== undefined);
+  const links = places.map(([label, x, to]) =>
+    el("button", { type: "button", class: "chip", click: () => moves.goTo(v.axis, /** @type {number} */ (x), to) }, label));
+  return card("Evidence", "Each line is a rule that had its say.",
+    el("ul", { class: "facts" }, ...found.map(line), ...numbers.map(line), ...v.evidence.filter((e) => e.rule === change).map(line)),
+    links.length > 0 && el("p", { class: "chips" }, "Show in the chart: ", ...links));
+}
+
+/** @param {Explanation} found @param {Moves} moves */
+export function explanation(found, moves) {
+  const cards = [];
+  if (found.drivers.length) {
+    const rows = found.drivers.map((d) => el("tr", {}, el("th", { scope: "row" }, d.name, d.tied ? " (tied)" : ""),
+      el("td", {}, showBytes(d.per_unit)), el("td", {}, `${showBytes(d.low)} to ${showBytes(d.high)}`),
+      el("td", {}, showCount(d.units)), el("td", {}, percent(d.explains)), el("td", { class: "words" }, d.says)));
+    cards.push(card("What it grows with", "The growth is measured against everything that was counted; best first.",
+      table(["driver", "per unit", "95 % interval", "units", "explains", ""], rows)));
+  }
+  const likely = found.candidates.map((c) => el("article", { class: "candidate" },
+    el("h3", {}, c.title, el("span", { class: "id" }, c.id)), meter(c.score, `fits to ${percent(c.score)}`),
+    el("ul", {}, ...c.because.map((b) => el("li", {}, ...linked(b, moves)))),
+    el("dl", {}, el("dt", {}, "cause"), el("dd", {}, c.cause), el("dt", {}, "to confirm"),
+      el("dd", {}, c.experiment.says, c.experiment.command && el("pre", { tabindex: "0" }, c.experiment.command),
+        c.experiment.expect && el("span", { class: "quiet" }, c.experiment.expect)),
+      el("dt", {}, "fix"), el("dd", {}, c.fix))));
+  if (likely.length) cards.push(card("Suspects", "Entries of the playbook whose signature was measured.", ...likely));
+  const statements = (/** @type {Statement[]} */ all) =>
+    el("ul", { class: "facts" }, ...all.map((s) => el("li", {}, el("b", {}, s.about), el("span", {}, ...linked(s.says, moves)))));
+  if (found.ruled_out.length) cards.push(card("Ruled out", null, statements(found.ruled_out)));
+  if (found.untested.length) cards.push(card("Not tested", null, statements(found.untested)));
+  return cards;
+}
+
+/** Heads of columns that hold words begin with a space. @param {string[]} head @param {Node[]} rows @param {string} [label] */
+function table(head, rows, label = "") {
+  const cells = head.map((h) => (h ? el("th", { scope: "col", class: h.startsWith(" ") ? "words" : "" }, h.trim()) : el("td", {})));
+  return el("div", { class: "table-box", tabindex: "0", role: "region", "aria-label": label || head[0] },
+    el("table", {}, el("thead", {}, el("tr", {}, ...cells)), el("tbody", {}, ...rows)));
+}
+
+/** A bar for a share. @param {number} share @param {string} says */
+function meter(share, says) {
+  const bar = el("span", { class: "bar-fill" });
+  bar.style.width = `${Math.round(Math.min(1, Math.max(0, share)) * 100)}%`;
+  return el("div", { class: "score" }, el("span", { class: "bar", "aria-hidden": "true" }, bar), el("span", {}, says));
+}
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/** @param {string} tag @param {Record<string, string | number>} attributes */
+function svg(tag, attributes) {
+  const made = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, String(value));
+  return made;
+}
+
+/** Kinds that hold less than this share of the largest look go into one row. */
+const MATERIAL = 0.01;
+
+/** Where the bytes of the process are, look by look. @param {RunReport} report @param {Taxonomy} taxonomy */
+export function taxonomy(report, taxonomy) {
+  const { looks, kinds } = taxonomy;
+  const memory = report.explanation?.memory ?? null;
+  const most = Math.max(1, ...looks.map((l) => l.held));
+  const shown = kinds.map((kind, nth) => ({ ...kind, nth })).filter(({ nth }) => looks.some((l) => l.bytes[nth] > most * MATERIAL));
+  const [first, last] = [looks[0], looks[looks.length - 1]];
+  const rows = shown.map(({ name, held, nth }, at) => {
+    const dot = el("span", { class: "dot" });
+    dot.style.background = nthColour(at);
+    const grew = last.bytes[nth] - first.bytes[nth];
+    const members = memory?.parts.find((p) => p.kind === kinds[nth].kind)?.members ?? [];
+    return el("tr", {}, el("th", { scope: "row" }, dot, name, !held && el("span", { class: "quiet" }, " (never part of a leak)")),
+      el("td", {}, showBytes(first.bytes[nth])), el("td", {}, showBytes(last.bytes[nth])),
+      el("td", { class: grew > most * MATERIAL ? "grew" : "" }, `${grew > 0 ? "+" : ""}${showBytes(grew)}`),
+      el("td", { class: "words" }, members.join("; ")));
+  });
+  const missing = last.incomplete.length > 0 && el("p", { class: "quiet" }, `Not seen: ${last.incomplete.join("; ")}`);
+  const lead = memory
+    ? `${percent(memory.accounted)} of ${showBytes(memory.grew)} of growth is accounted for, by ${memory.looks} looks that cost ${showDuration(memory.cost)} of CPU.`
+    : `${looks.length} looks into ${report.processes.find((p) => p.who === taxonomy.who)?.command ?? "the process"}.`;
+  const heads = ["kind of memory", `at ${showDuration(first.at)}`, `at ${showDuration(last.at)}`, "grew", ""];
+  return card("Where the bytes are", lead, looks.length > 1 && areas(looks, shown.map(({ nth }) => nth), most), table(heads, rows), missing);
+}
+
+/** @param {Taxonomy["looks"]} looks @param {number[]} kinds @param {number} most */
+function areas(looks, kinds, most) {
+  const [width, height] = [600, 120];
+  const [from, to] = [looks[0].at, looks[looks.length - 1].at];
+  const top = Math.max(most, ...looks.map((l) => kinds.reduce((sum, k) => sum + l.bytes[k], 0)));
+  const picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, class: "areas", preserveAspectRatio: "none", role: "img", "aria-label": "Kinds of memory over time; the table below has the numbers" });
+  const x = (/** @type {number} */ at) => ((at - from) / Math.max(1e-9, to - from)) * width;
+  const under = looks.map(() => 0);
+  kinds.forEach((kind, nth) => {
+    const upper = looks.map((look, i) => `${x(look.at)},${height * (1 - (under[i] + look.bytes[kind]) / top)}`);
+    const lower = looks.map((look, i) => `${x(look.at)},${height * (1 - under[i] / top)}`).reverse();
+    const area = svg("polygon", { points: [...upper, ...lower].join(" ") });
+    area.style.fill = nthColour(nth);
+    picture.append(area);
+    looks.forEach((look, i) => { under[i] += look.bytes[kind]; });
+  });
+  return /** @type {any} */ (picture);
+}
+
+const SPARK = { width: 110, height: 22, points: 55 };
+
+/** @param {Line | null} line @param {RunReport} report @param {string} colour */
+function spark(line, report, colour) {
+  const picture = svg("svg", { viewBox: `0 0 ${SPARK.width} ${SPARK.height}`, class: "spark", "aria-hidden": "true" });
+  if (!line || line.x.length < 2) return picture;
+  const bins = Array.from({ length: SPARK.points }, () => -1);
+  line.x.forEach((at, i) => {
+    const bin = Math.min(SPARK.points - 1, Math.floor(((at - report.from) / Math.max(1e-9, report.to - report.from)) * SPARK.points));
+    bins[bin] = Math.max(bins[bin], line.high[i]);
+  });
+  const [low, high] = [Math.min(...line.low), Math.max(...line.high)];
+  // A line that moves by less than a twentieth of its height is flat.
+  const span = Math.max(high - low, high * 0.05, 1);
+  const points = bins.map((value, i) => (value < 0 ? "" : `${(i / (SPARK.points - 1)) * SPARK.width},${SPARK.height - 2 - ((value - low) / span) * (SPARK.height - 4)}`));
+  const path = svg("polyline", { points: points.filter(Boolean).join(" "), fill: "none", "stroke-width": 1.5 });
+  path.style.stroke = colour;
+  picture.append(path);
+  return picture;
+}
+
+/** Parents before their children. @param {Process[]} all @returns {{process: Process, depth: number}[]} */
+function ordered(all) {
+  const known = new Set(all.map((p) => p.who));
+  const found = /** @type {{process: Process, depth: number}[]} */ ([]);
+  const walk = (/** @type {string | null} */ parent, /** @type {number} */ depth) => {
+    const children = all.filter((p) => (p.parent && known.has(p.parent) && p.parent !== p.who ? p.parent : null) === parent);
+    children.sort((a, b) => b.held[1] - a.held[1]);
+    for (const process of children) {
+      if (found.length > all.length) return;
+      found.push({ process, depth });
+      walk(process.who, depth + 1);
+    }
+  };
+  walk(null, 0);
+  return found;
+}
+
+/** @param {RunReport} report @param {Moves} moves */
+export function processes(report, moves) {
+  const rows = ordered(report.processes).map(({ process: p, depth }) => {
+    const dot = el("span", { class: "dot" });
+    dot.style.background = roleColour(p.role);
+    const line = report.lines.find((l) => l.who === p.who && l.meter === "held") ?? null;
+    const name = el("button", { class: "link command", type: "button", title: p.command, click: () => moves.select(p.who) }, p.command);
+    const cell = el("th", { scope: "row" }, dot, name, p.watched && el("span", { class: "chip still" }, "watched"));
+    cell.style.paddingLeft = `${10 + Math.min(depth, 8) * 18}px`;
+    return el("tr", { class: p.gone === null ? "" : "gone" }, cell, el("td", { class: "words" }, p.role), el("td", {}, String(p.pid)),
+      el("td", { class: "words" }, spark(line, report, roleColour(p.role))), el("td", {}, showBytes(p.held[2])),
+      el("td", {}, showBytes(p.held[1])), el("td", {}, showBytes(p.own)),
+      el("td", {}, p.gone === null ? showDuration(report.to - p.since) : `${showDuration(p.gone - p.since)}, ended`));
+  });
+  if (!rows.length) return null;
+  return card("Processes", "What each holds by itself (anon + shmem + swap), and what it adds to the tree when shared pages count once.",
+    table(["process", " role", "pid", " over time", "holds", "most", "adds", "lived"], rows));
+}
+
+/** @param {RunReport} report @param {Moves} moves */
+export function events(report, moves) {
+  if (!report.events.length) return null;
+  const items = report.events.map((e) => el("li", {},
+    el("button", { class: "link when", type: "button", click: () => moves.goTo("time", e.at / 1e6) }, showDuration(e.at / 1e6)),
+    el("span", { class: `chip still ${e.kind}` }, e.kind), el("span", {}, e.text)));
+  return card("Events", null, el("ol", { class: "events" }, ...items));
+}
+
+/** @param {RunReport} report */
+export function facts(report) {
+  const { header: h, summary: s } = report;
+  /** @type {[string, string | null][]} */
+  const pairs = h && s ? [
+    ["command", h.command.join(" ")], ["folder", h.cwd], ["host", `${h.host}, ${h.cores} cores, Linux ${h.kernel}`],
+    ["started", showTime(h.started)], ["watched for", `${showDuration(s.seconds)}, ${showCount(s.samples)} samples, one every ${showDuration(h.interval / 1e6)}`],
+    ["steps", s.last_step === null ? null : `${showCount(s.first_step ?? 0)} to ${showCount(s.last_step)}${s.total_steps ? ` of ${showCount(s.total_steps)}` : ""} (${stepsFrom(s.steps_from)})`],
+    ["tree", `least ${showBytes(s.tree.min)}, average ${showBytes(s.tree.mean)}, most ${showBytes(s.tree.max)}`],
+    ["end", s.exit ? (s.exit.code !== undefined ? `code ${s.exit.code}` : `signal ${s.exit.signal}`) : null],
+    ["lost", s.lost_ticks ? `${s.lost_ticks} samples could not be recorded` : null],
+    ["recorded by", `lowtide ${h.lowtide} ${h.how}`],
+  ] : [["source", report.name], ["read", report.read]];
+  const list = pairs.filter(([, text]) => text).flatMap(([name, text]) => [el("dt", {}, name), el("dd", {}, text)]);
+  return card("This run", null, el("dl", { class: "pairs" }, ...list));
+}
+
+/** @param {string | null} from */
+const stepsFrom = (from) => ({ callback: "told by the training loop", "trainer-state": "from trainer_state.json" }[from ?? ""] ?? "read from the job's output");
+
+/** @param {RunReport} report */
+export function roles(report) {
+  const all = report.summary?.roles ?? [];
+  if (all.length < 2) return null;
+  const rows = all.map((r) => {
+    const dot = el("span", { class: "dot" });
+    dot.style.background = roleColour(r.role);
+    return el("tr", {}, el("th", { scope: "row" }, dot, r.role), el("td", {}, String(r.count)), el("td", {}, showBytes(r.own)),
+      el("td", {}, showBytes(r.rss)), el("td", { class: "words" }, badge(r.verdict)));
+  });
+  return card("Roles", "A sum of RSS counts shared pages many times; what they add counts every page once.",
+    table(["role", "at most", "add", "sum of RSS", " verdict"], rows));
+}
+

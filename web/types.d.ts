@@ -1,0 +1,104 @@
+// The shapes that the API sends, as `Report` in lowtide-core writes them. Only for the type checker.
+
+type Axis = "step" | "time" | "sample";
+type LineName = { who: string; meter: string };
+type Line = LineName & { x: number[]; low: number[]; high: number[] };
+type Stack = { roles: string[]; x: number[]; total: number[]; parts: number[][] };
+type Span = { phase: string; from: number; to: number };
+type Epoch = { number: number; at: number | null; step: number | null };
+type Forecast = {
+  axis: Axis; from: number; to: number; bytes: number;
+  low: number; value: number; high: number; plateau: number | null;
+};
+type Room = { until: number; limit: number; from: string };
+type Process = {
+  who: string; pid: number; parent: string | null; role: string; command: string; why: string;
+  watched: boolean; since: number; gone: number | null; held: number[]; own: number; peak: number;
+  threads: number | null;
+};
+type Taxonomy = {
+  who: string;
+  kinds: { kind: string; name: string; held: boolean }[];
+  looks: { at: number; step: number | null; why: string; held: number; bytes: number[]; incomplete: string[] }[];
+};
+type Oom = {
+  at: number; low: number; high: number | null;
+  seconds: { at: number; low: number; high: number | null } | null;
+};
+type Verdict = {
+  source: string; verdict: string; leaking: boolean | null; confidence: number | null;
+  process: { pid: number; role: string; command: string; why: string } | null;
+  meter: string; axis: Axis; floor: { first: number; last: number };
+  rate: { value: number; low: number; high: number; unit: string; per_minute: number | null };
+  growth: { from: number; to: number; bytes: number; driver: string | null; per_unit: number | null } | null;
+  settled_at: number | null; plateau: number | null; predicted_plateau: number | null; creep: boolean;
+  also: string[]; limit: number | null; headroom: number | null; oom: Oom | null;
+  decides_at: number | null; safe_until_then: boolean | null;
+  evidence: { rule: string; says: string }[];
+};
+type Statement = { about: string; says: string };
+type Explanation = {
+  drivers: {
+    name: string; per_unit: number; low: number; high: number; units: number; explains: number;
+    margin: number | null; tied: boolean; parts_at: number | null; says: string;
+  }[];
+  memory: {
+    pid: number; role: string; grew: number; accounted: number; incomplete: string[]; cost: number; looks: number;
+    from: { seconds: number; step: number | null }; to: { seconds: number; step: number | null };
+    parts: { kind: string; name: string; first: number; last: number; grew: number; share: number; members: string[] }[];
+  } | null;
+  candidates: {
+    id: string; title: string; score: number; because: string[]; cause: string;
+    experiment: { says: string; command: string | null; expect: string }; fix: string; sources: string[];
+  }[];
+  ruled_out: Statement[];
+  untested: Statement[];
+};
+type Summary = {
+  seconds: number; samples: number; lost_ticks: number; late_ticks: number;
+  first_step: number | null; last_step: number | null; total_steps: number | null; steps_from: string | null;
+  tree: { min: number; mean: number; max: number; floor_first: number; floor_last: number };
+  roles: { role: string; count: number; seen: number; rss: number; own: number; verdict: string }[];
+  limit: { bytes: number; from: unknown; used: number } | null; headroom: number | null;
+  exit: { code?: number; signal?: number } | null;
+};
+type Header = {
+  name: string; started: number; host: string; kernel: string; how: string; command: string[]; cwd: string;
+  interval: number; lowtide: string; cores: number;
+};
+type RunReport = {
+  schema: number; name: string; headline: string; verdict: Verdict; decides: LineName; read: string | null;
+  header: Header | null; summary: Summary | null; axis: Axis; from: number; to: number; steps: number[][];
+  lines: Line[]; stack: Stack | null; spans: Span[]; epochs: Epoch[]; floor: number[][]; forecast: Forecast | null; room: Room | null;
+  processes: Process[]; taxonomy: Taxonomy | null; explanation: Explanation | null;
+  events: { at: number; kind: string; text: string }[];
+};
+
+/** A run in the list. */
+type RunRow = {
+  name: string; state: string; started: string | null; seconds: number; command: string[]; host: string;
+  peak: number; samples: number; size: number; exit: number | null;
+};
+/** What the stream sends on every tick. */
+type Tick = {
+  state: string; seconds: number; step: number | null; total_steps: number | null;
+  verdict: string; headline: string; held: number;
+};
+/** One picture of the run: what the chart draws. */
+type Layer = { label: string; colour: string; line: Line };
+type Flag = { x: number; label: string; kind: string };
+type Scene = {
+  axis: Axis; from: number; to: number; layers: Layer[]; floor: number[][];
+  stack: { stack: Stack; colours: string[]; labels: string[] } | null;
+  spans: { from: number; to: number; phase: string }[]; flags: Flag[];
+  forecast: { from: number; to: number; bytes: number; low: number; value: number; high: number; plateau: number | null } | null;
+  limit: { bytes: number; label: string } | null; gap: number; say: (x: number) => string;
+};
+/** Where the data of a page comes from: the file itself, or the server. */
+type Source = {
+  live: boolean;
+  report: () => Promise<RunReport>;
+  lines: (names: LineName[], from: number, to: number, columns: number) => Promise<Line[]>;
+  stack: (from: number, to: number, columns: number) => Promise<Stack | null>;
+  names: () => Promise<LineName[]>;
+};

@@ -1,0 +1,112 @@
+// How numbers, places and names are written, as the program writes them, and the one way to make
+// elements. Strings of a job are hostile: they only ever become text nodes.
+
+/** Three significant digits and a decimal unit. @param {number} bytes */
+export function showBytes(bytes) {
+  const size = Math.abs(bytes);
+  const units = /** @type {[number, string][]} */ ([[1e15, "PB"], [1e12, "TB"], [1e9, "GB"], [1e6, "MB"], [1e3, "kB"]]);
+  const [divisor, unit] = units.find(([d]) => size >= d * 0.9995) ?? [1, "B"];
+  const value = bytes / divisor;
+  const digits = divisor === 1 ? 0 : Math.abs(value) >= 99.95 ? 0 : Math.abs(value) >= 9.995 ? 1 : 2;
+  return `${value.toFixed(digits)} ${unit}`.replace("-", "−");
+}
+
+/** The two largest units that matter. @param {number} seconds */
+export function showDuration(seconds) {
+  if (!Number.isFinite(seconds)) return "–";
+  if (seconds < 10 && seconds % 1 !== 0) return `${Math.max(0, seconds).toFixed(1)}s`;
+  const total = Math.round(Math.max(0, seconds));
+  const [d, h, m, s] = [Math.floor(total / 86400), Math.floor(total / 3600) % 24, Math.floor(total / 60) % 60, total % 60];
+  const two = (/** @type {number} */ n) => String(n).padStart(2, "0");
+  return d ? `${d}d ${h}h` : h ? `${h}h ${two(m)}m` : m ? `${m}m ${two(s)}s` : `${s}s`;
+}
+
+/** @param {number} value */
+export function showCount(value) {
+  return Math.round(value).toLocaleString("en-GB").replaceAll(",", " ");
+}
+
+/** `step 83`, `3m 20s`, `sample 12`. @param {Axis} axis @param {number} x */
+export function place(axis, x) {
+  return axis === "time" ? showDuration(x) : `${axis} ${showCount(x)}`;
+}
+
+/** `21 MB/step`, `3.2 MB/min`. @param {Axis} axis @param {number} slope */
+export function pace(axis, slope) {
+  return axis === "time" ? `${showBytes(slope * 60)}/min` : `${showBytes(slope)}/${axis}`;
+}
+
+/** @param {number} share */
+export function percent(share) {
+  const value = share * 100;
+  return `${value !== 0 && Math.abs(value) < 10 ? value.toFixed(1) : value.toFixed(0)} %`;
+}
+
+/** @param {number} micros since 1970 */
+export function showTime(micros) {
+  return new Date(micros / 1000).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" });
+}
+
+/** The words of a verdict, and the sign that stands for it where colour cannot. */
+export const VERDICTS = /** @type {Record<string, {word: string, sign: string}>} */ ({
+  leak: { word: "leak", sign: "↗" },
+  "too-early": { word: "too early", sign: "…" },
+  "warm-up": { word: "warm-up", sign: "⌐" },
+  spikes: { word: "spikes", sign: "∧" },
+  stable: { word: "stable", sign: "—" },
+});
+
+export const METERS = /** @type {Record<string, string>} */ ({
+  held: "held: anon + shmem + swap",
+  anon: "anon: the process's own pages",
+  file: "file: pages of mapped files",
+  shmem: "shmem: shared memory",
+  swap: "swap: swapped out",
+  rss: "RSS: resident, shared pages in full",
+  pss: "PSS: resident, shared pages by share",
+  uss: "USS: private pages alone",
+  gpu: "GPU memory",
+  memory: "memory, as the file has it",
+});
+
+/**
+ * Makes an element. Children that are strings become text, whatever they hold.
+ * @param {string} tag
+ * @param {Record<string, string | boolean | null | undefined | ((event: any) => void)>} [attributes]
+ * @param {...(Node | string | null | undefined | false)} children
+ * @returns {HTMLElement}
+ */
+export function el(tag, attributes = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (typeof value === "function") made.addEventListener(name, value);
+    else if (value === true) made.setAttribute(name, "");
+    else if (typeof value === "string") made.setAttribute(name, value);
+  }
+  for (const child of children) if (child || child === "") made.append(child);
+  return made;
+}
+
+/** @param {string} verdict */
+export function badge(verdict) {
+  const { word, sign } = VERDICTS[verdict] ?? { word: verdict, sign: "?" };
+  const known = verdict in VERDICTS ? verdict : "unknown";
+  return el("span", { class: `badge ${known}` }, el("span", { "aria-hidden": "true", class: "sign" }, sign), word);
+}
+
+/**
+ * A part of the page with its heading.
+ * @param {string} title
+ * @param {string | null} lead
+ * @param {...(Node | string | null | undefined | false)} children
+ */
+export function card(title, lead, ...children) {
+  const id = `card-${title.toLowerCase().replace(/[^a-z]+/g, "-")}`;
+  const head = el("h2", { id }, title);
+  return el("section", { class: "card", "aria-labelledby": id }, head, lead && el("p", { class: "lead" }, lead), ...children);
+}
+
+/** What stands where there is nothing yet. @param {string} title @param {...(Node | string)} says */
+export function empty(title, ...says) {
+  return el("div", { class: "empty" }, el("p", { class: "empty-title" }, title), el("p", {}, ...says));
+}
