@@ -152,6 +152,7 @@ mod tests {
         );
         let watched = Watched {
             rlimits: Limits {
+                stack: None,
                 address_space: Some(Bytes(20 * GIB)),
                 data: None,
             },

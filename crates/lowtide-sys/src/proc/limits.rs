@@ -10,6 +10,8 @@ pub struct Limits {
     pub address_space: Option<Bytes>,
     /// RLIMIT_DATA: caps VmData.
     pub data: Option<Bytes>,
+    /// RLIMIT_STACK: how long glibc makes a thread's stack.
+    pub stack: Option<Bytes>,
 }
 
 pub fn parse(bytes: &[u8]) -> Limits {
@@ -22,6 +24,7 @@ pub fn parse(bytes: &[u8]) -> Limits {
         };
         limits.address_space = limits.address_space.or(soft(b"Max address space"));
         limits.data = limits.data.or(soft(b"Max data size"));
+        limits.stack = limits.stack.or(soft(b"Max stack size"));
     }
     limits
 }

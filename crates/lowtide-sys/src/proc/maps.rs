@@ -37,7 +37,7 @@ pub fn parse(bytes: &[u8]) -> Mapped {
 }
 
 /// `python3.11`: an interpreter that is linked without a shared library.
-fn is_interpreter(name: &[u8]) -> bool {
+pub(crate) fn is_interpreter(name: &[u8]) -> bool {
     name.strip_prefix(b"python").is_some_and(|rest| {
         rest.iter()
             .all(|byte| byte.is_ascii_digit() || *byte == b'.')

@@ -1,0 +1,232 @@
+//! Anonymous memory, taken apart. The kernel joins neighbouring mappings into one, so a mapping is no
+//! unit: arenas of Python, heaps of glibc, blocks of their own, stacks and data of libraries can lie
+//! in one row. Each reader claims the stretches it knows; what is left is a stack's or nobody's.
+
+use lowtide_core::look::{Allocator, Kind};
+use lowtide_core::units::Bytes;
+
+use super::glibc::walk::{Heap, Owner, walk};
+use super::glibc::{Window, arenas, mapped};
+use super::ledger::{Blocks, Ledger};
+use super::memory::Memory;
+use super::pages::Pages;
+use super::pymalloc::{self, Shape};
+use super::smaps::Vma;
+use super::taxonomy::Python;
+use super::{Programs, refusal, unknown_allocator};
+
+/// Mappings above this length with less than one page in so many are not gone through: `pagemap`
+/// answers for every page of the mapping, resident or not, and a reserve of 1 TB is 2 GB of answers.
+const LONG: u64 = 4 << 30;
+const SPARSE: u64 = 512;
+/// Guards below stacks are a page by default; programs ask for more, never for this much.
+const LARGEST_GUARD: u64 = 1 << 20;
+
+/// Takes mappings apart, one after the other.
+pub struct Anon<'a> {
+    pub memory: Option<Memory>,
+    pub python: Option<Python>,
+    pub allocator: Allocator,
+    pub programs: &'a Programs,
+    /// How long a thread's stack may be.
+    pub stack: u64,
+    pub ledger: &'a mut Ledger,
+    /// Thread arenas of glibc.
+    pub arenas: u64,
+    /// Bytes in mappings that were too long and too empty.
+    pub sparse: u64,
+    /// Bytes of heaps in which no chunks could be made out.
+    pub lost: u64,
+}
+
+/// What is known of one mapping.
+struct Claims {
+    spans: Vec<(u64, u64)>,
+    bytes: u64,
+}
+
+impl Claims {
+    fn add(&mut self, from: u64, to: u64, bytes: u64) {
+        self.spans.push((from, to));
+        self.bytes += bytes;
+    }
+}
+
+impl Anon<'_> {
+    /// `before` is the mapping below.
+    pub fn take_apart(&mut self, vma: &Vma, name: &str, before: Option<&Vma>) {
+        if vma.anon == 0 {
+            return;
+        }
+        let too_long = vma.len() > LONG && vma.len() / vma.anon > SPARSE;
+        let pages = match &mut self.memory {
+            Some(memory) if !too_long && !memory.is_late() => memory.pages(vma.start, vma.end).ok(),
+            _ => None,
+        };
+        self.sparse += if too_long { vma.anon } else { 0 };
+        let Some(pages) = pages else {
+            self.rest(vma, name, before, None, vma.anon);
+            return;
+        };
+        let mut claims = Claims {
+            spans: Vec::new(),
+            bytes: 0,
+        };
+        self.data(&pages, &mut claims);
+        self.small_objects(vma, &pages, &mut claims);
+        if self.allocator == Allocator::Glibc && vma.write {
+            if name == "[heap]" {
+                self.main_heap(&pages, &mut claims);
+            } else {
+                self.thread_heaps(&pages, &mut claims);
+                self.blocks(&pages, &mut claims);
+            }
+        }
+        // The kernel's count is the one that growth is measured by: pages of zeros that were only
+        // ever read are present too, and belong to nobody.
+        let left = vma.anon.saturating_sub(claims.bytes);
+        self.rest(vma, name, before, Some((&pages, &claims)), left);
+    }
+
+    /// Zero-filled data of programs and libraries, as long as their files say.
+    fn data(&mut self, pages: &Pages, claims: &mut Claims) {
+        let data = &self.programs.data;
+        let first = data.partition_point(|(_, to)| *to <= pages.start());
+        for (from, to) in data[first..]
+            .iter()
+            .take_while(|(from, _)| *from < pages.end())
+        {
+            let (from, to) = ((*from).max(pages.start()), (*to).min(pages.end()));
+            let bytes = pages.bytes(from, to);
+            claims.add(from, to, bytes);
+            self.ledger.add(Kind::Program, bytes);
+        }
+    }
+
+    fn small_objects(&mut self, vma: &Vma, pages: &Pages, claims: &mut Claims) {
+        let Some((memory, python)) = self.memory.as_ref().zip(self.python) else {
+            return;
+        };
+        if !vma.write {
+            return;
+        }
+        let shapes = match python.minor {
+            Some(minor) => vec![Shape::of(minor)],
+            None => vec![Shape::LARGE, Shape::SMALL],
+        };
+        for shape in shapes {
+            let found = pymalloc::scan(memory, pages, shape, vma.huge > 0);
+            if found.spans.is_empty() {
+                continue;
+            }
+            self.ledger.add_blocks(Kind::PythonLive, &found.live);
+            self.ledger.add(Kind::PythonSlack, found.slack);
+            for (from, to) in found.spans {
+                claims.add(from, to, pages.bytes(from, to));
+            }
+            return;
+        }
+    }
+
+    fn main_heap(&mut self, pages: &Pages, claims: &mut Claims) {
+        let Some(memory) = &self.memory else { return };
+        let (start, end) = (pages.start(), pages.end());
+        let heap = walk(&mut Window::new(memory, pages), start, end, Owner::Main);
+        self.heap(&heap, start, end, pages, claims);
+    }
+
+    fn thread_heaps(&mut self, pages: &Pages, claims: &mut Claims) {
+        let Some(memory) = &self.memory else { return };
+        for found in arenas::scan(memory, pages) {
+            self.arenas += u64::from(found.is_first);
+            self.heap(&found.heap, found.start, found.end, pages, claims);
+        }
+    }
+
+    fn heap(&mut self, heap: &Heap, from: u64, to: u64, pages: &Pages, claims: &mut Claims) {
+        let resident = pages.bytes(from, to);
+        let understood = resident.saturating_sub(heap.lost);
+        claims.add(from, to, understood);
+        self.lost += heap.lost;
+        self.ledger.add_blocks(Kind::GlibcLive, &heap.live);
+        self.ledger.add(Kind::GlibcFree, heap.free);
+        let holes = understood.saturating_sub(heap.live.bytes + heap.free);
+        self.ledger.add(Kind::GlibcHoles, holes);
+    }
+
+    /// Blocks of their own, between what is claimed already.
+    fn blocks(&mut self, pages: &Pages, claims: &mut Claims) {
+        let Some(memory) = &self.memory else { return };
+        let mut found = Vec::new();
+        claims.spans.sort_unstable();
+        let mut from = pages.start();
+        for (start, end) in claims.spans.iter().chain([&(pages.end(), pages.end())]) {
+            mapped::scan(memory, pages, from, *start, &mut found);
+            from = from.max(*end);
+        }
+        let mut blocks = Blocks::default();
+        for block in found {
+            let (start, end) = (block.start, block.start + block.size);
+            let bytes = pages.bytes(start, end);
+            blocks.add(block.size, 1, bytes);
+            claims.add(start, end, bytes);
+        }
+        self.ledger.add_blocks(Kind::GlibcMapped, &blocks);
+    }
+
+    /// What nobody claimed: a stack, if a guard lies below; else nobody's.
+    fn rest(
+        &mut self,
+        vma: &Vma,
+        name: &str,
+        before: Option<&Vma>,
+        known: Option<(&Pages, &Claims)>,
+        left: u64,
+    ) {
+        let guarded = before.is_some_and(|guard| {
+            guard.is_closed() && guard.end == vma.start && guard.len() <= LARGEST_GUARD
+        });
+        let mut stack = 0;
+        if guarded && vma.write && name != "[heap]" {
+            let top = vma.start.saturating_add(self.stack).min(vma.end);
+            stack = match known {
+                Some((pages, claims)) => {
+                    let claimed = claims.spans.iter();
+                    let claimed = claimed.map(|(a, b)| pages.bytes(*a, (*b).min(top)));
+                    pages.bytes(vma.start, top).saturating_sub(claimed.sum())
+                }
+                None if vma.len() <= self.stack => left,
+                None => 0,
+            }
+            .min(left);
+        }
+        self.ledger.add(Kind::Stack, stack);
+        let name = if name.is_empty() { "no name" } else { name };
+        self.ledger
+            .add_member(Kind::OtherAnon, name, 1, left - stack);
+    }
+
+    /// What this could not see, in words.
+    pub fn what_is_missing(&self, incomplete: &mut Vec<String>) {
+        if let Some(errno) = self.memory.as_ref().and_then(Memory::refused) {
+            incomplete.push(refusal(errno, "the process's memory".as_ref()));
+        }
+        incomplete.extend(unknown_allocator(self.allocator).map(str::to_owned));
+        if self.python.is_some_and(|python| python.free_threaded) {
+            incomplete
+                .push("Python without the GIL: its small objects cannot be told apart".to_owned());
+        }
+        if self.lost > 0 {
+            incomplete.push(format!(
+                "{} of malloc's heaps could not be made out",
+                Bytes(self.lost)
+            ));
+        }
+        if self.sparse > 0 {
+            incomplete.push(format!(
+                "{} in reserved address space of gigabytes was not gone through",
+                Bytes(self.sparse)
+            ));
+        }
+    }
+}

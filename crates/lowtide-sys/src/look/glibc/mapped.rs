@@ -1,0 +1,90 @@
+//! Blocks that glibc mapped by themselves (above 128 KiB at first, up to 32 MiB later): a mapping that
+//! begins with a head whose size is the mapping's own. The kernel joins neighbours, so such a head is
+//! looked for at every resident page that nobody else claims.
+
+use super::{HEAD, Head, IS_MAPPED, OF_THREAD, PREVIOUS_IN_USE};
+use crate::look::memory::Memory;
+use crate::look::pages::Pages;
+
+/// The threshold can be set lower than 128 KiB (MALLOC_MMAP_THRESHOLD_), but a head in the middle of a
+/// mapping that claims less than this is more likely somebody's data.
+const SMALLEST: u64 = 32 << 10;
+/// Pages that are asked for at once when the last ones were no block's beginning.
+const MOST_AT_ONCE: usize = 512;
+
+/// A block, by address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Block {
+    pub start: u64,
+    pub size: u64,
+}
+
+/// Looks for blocks between two addresses.
+pub fn scan(memory: &Memory, pages: &Pages, from: u64, to: u64, found: &mut Vec<Block>) {
+    let (mut asked, mut heads) = (Vec::new(), Vec::new());
+    let mut at_once = 1;
+    let mut at = from;
+    while !memory.is_late() && memory.refused().is_none() {
+        asked.clear();
+        while asked.len() < at_once
+            && let Some(next) = pages.next(at).filter(|next| *next < to)
+        {
+            asked.push(next);
+            at = next + pages.page();
+        }
+        if asked.is_empty() {
+            return;
+        }
+        memory.heads::<HEAD>(&asked, &mut heads);
+        at_once = (at_once * 2).min(MOST_AT_ONCE);
+        for (start, head) in asked.iter().zip(&heads) {
+            let size = head.and_then(|head| size(Head::of(head), pages.page()));
+            if let Some(size) = size.filter(|size| start + size <= to) {
+                found.push(Block {
+                    start: *start,
+                    size,
+                });
+                // Its inside is the program's own: go on behind it.
+                at = start + size;
+                at_once = 1;
+                break;
+            }
+        }
+    }
+}
+
+/// The size of a block of its own, if this is the head of one.
+fn size(head: Head, page: u64) -> Option<u64> {
+    let right = head.previous == 0
+        && head.is(IS_MAPPED)
+        && !head.is(PREVIOUS_IN_USE)
+        && !head.is(OF_THREAD)
+        && head.size().is_multiple_of(page)
+        && head.size() >= SMALLEST;
+    right.then_some(head.size())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_whole_pages_with_the_flag_are_blocks() {
+        let of = |previous: u64, word: u64| {
+            let mut bytes = [0; HEAD];
+            bytes[..8].copy_from_slice(&previous.to_le_bytes());
+            bytes[8..].copy_from_slice(&word.to_le_bytes());
+            size(Head::of(bytes), 4096)
+        };
+        assert_eq!(of(0, 0x21002), Some(0x21000));
+        for (previous, word) in [
+            (0, 0x21001),
+            (0, 0x21000),
+            (0, 0x21012),
+            (0, 0x1002),
+            (8, 0x21002),
+        ] {
+            assert_eq!(of(previous, word), None, "{word:#x}");
+        }
+    }
+}

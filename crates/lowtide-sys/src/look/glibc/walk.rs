@@ -1,0 +1,251 @@
+//! From chunk to chunk through a heap: sizes lead on, and whether a chunk is in use stands in the one
+//! behind it. The target runs meanwhile, so any head can be out of date: one that makes no sense is read
+//! anew, and if it still makes none the walk looks for the next row of chunks that does.
+
+use super::super::ledger::Blocks;
+use super::{ALIGN, HEAD, IS_MAPPED, OF_THREAD, PREVIOUS_IN_USE, SMALLEST, Window};
+
+/// What one heap holds.
+#[derive(Debug, Default)]
+pub struct Heap {
+    /// Chunks in use, their heads included.
+    pub live: Blocks,
+    /// Resident whole pages that `malloc_trim` would return.
+    pub free: u64,
+    /// Resident bytes where no row of chunks could be made out.
+    pub lost: u64,
+}
+
+/// A head that makes no sense is read anew this often: what is being split or joined is whole again
+/// within nanoseconds.
+const TRIES: u32 = 3;
+/// So many chunks in a row are no accident: each has 60 bits that must be right.
+const ROW: u32 = 6;
+/// A foreign user of `brk` can lie between two rows; one larger than this is not worth the reading.
+const LONGEST_SEARCH: u64 = 64 << 20;
+/// `struct malloc_chunk` in mtrim(): trimming begins behind all the links that a large chunk can have.
+const LINKS: u64 = 48;
+/// No single chunk of a heap is larger.
+const LARGEST: u64 = 1 << 42;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Owner {
+    /// The heap that `brk` grows; `malloc_trim` also cuts its end.
+    Main,
+    /// `malloc_trim` leaves the end of a thread's heap as it is.
+    Thread,
+}
+
+/// Walks the chunks from `start` to `end`.
+pub fn walk(window: &mut Window<'_>, start: u64, end: u64, owner: Owner) -> Heap {
+    let mut walker = Walker {
+        window,
+        end,
+        owner,
+        heap: Heap::default(),
+    };
+    walker.run(start);
+    walker.heap
+}
+
+/// Whether a row of chunks begins here.
+pub fn is_row(window: &Window<'_>, start: u64, end: u64, owner: Owner) -> bool {
+    let mut at = start;
+    for _ in 0..ROW {
+        let Some(size) = window.peek(at).and_then(|head| size(head, at, end, owner)) else {
+            return false;
+        };
+        at += size;
+        if at >= end {
+            return true;
+        }
+    }
+    true
+}
+
+/// The size of a chunk, if it can be one.
+fn size(head: super::Head, at: u64, end: u64, owner: Owner) -> Option<u64> {
+    let size = head.size();
+    // Where glibc found that somebody else had moved the break, it leaves two posts of 16 bytes; they
+    // carry no owner.
+    let post = size == HEAD as u64;
+    let right = (size >= SMALLEST || post)
+        && size.is_multiple_of(ALIGN)
+        && size < LARGEST
+        && !head.is(IS_MAPPED)
+        && (post || head.is(OF_THREAD) == (owner == Owner::Thread));
+    // The heap may have grown since its end was read; the last chunk then ends at a later page.
+    let fits = at + size <= end || (at + size).is_multiple_of(4096);
+    (right && fits).then_some(size)
+}
+
+struct Walker<'w, 'a> {
+    window: &'w mut Window<'a>,
+    end: u64,
+    owner: Owner,
+    heap: Heap,
+}
+
+impl Walker<'_, '_> {
+    fn run(&mut self, start: u64) {
+        let mut at = start;
+        while at < self.end && !self.window.is_over() {
+            match self.chunk(at) {
+                Some(next) => at = next,
+                None => {
+                    let from = at;
+                    at = self.search(at + ALIGN).unwrap_or(self.end);
+                    self.heap.lost += self.window.pages().bytes(from, at);
+                }
+            }
+        }
+        // Time ran out: the rest is not understood.
+        self.heap.lost += self.window.pages().bytes(at, self.end);
+    }
+
+    /// Accounts for the chunk here; returns where the next one begins, `None` if there is none.
+    fn chunk(&mut self, at: u64) -> Option<u64> {
+        for _ in 0..TRIES {
+            if let Some((size, next)) = self.look(at) {
+                self.account(at, size, next);
+                return Some(at + size);
+            }
+            self.window.forget();
+        }
+        None
+    }
+
+    /// The size of a chunk and how the one behind it describes it.
+    fn look(&mut self, at: u64) -> Option<(u64, Next)> {
+        let size = self
+            .window
+            .head(at)
+            .and_then(|head| size(head, at, self.end, self.owner))?;
+        let behind = at + size;
+        if behind >= self.end {
+            return Some((size, Next::End));
+        }
+        let next = self.window.head(behind)?;
+        // The last words of a full heap of a thread: a post, then a size of zero.
+        let last = behind + 2 * HEAD as u64 >= self.end && next.size() <= HEAD as u64;
+        if !last {
+            self::size(next, behind, self.end, self.owner)?;
+        }
+        if next.is(PREVIOUS_IN_USE) {
+            return Some((size, Next::SaysUsed));
+        }
+        // A free chunk has its size at its end too.
+        (next.previous == size).then_some((size, Next::SaysFree))
+    }
+
+    fn account(&mut self, at: u64, size: u64, next: Next) {
+        if size < SMALLEST {
+            return;
+        }
+        let pages = self.window.pages();
+        match next {
+            Next::SaysUsed => {
+                let read = at + size <= self.window.end();
+                let bytes = if read {
+                    size
+                } else {
+                    pages.bytes(at, at + size)
+                };
+                self.heap.live.add(size, 1, bytes);
+            }
+            Next::SaysFree => {
+                let (from, to) = trimmed(at, size, pages.page());
+                self.heap.free += pages.bytes(from, to);
+            }
+            Next::End if self.owner == Owner::Main => {
+                // systrim(): all of the last chunk but its smallest size, in whole pages.
+                let cut = size.saturating_sub(SMALLEST + 1) / pages.page() * pages.page();
+                self.heap.free += pages.bytes(at + size - cut, at + size);
+            }
+            Next::End => {}
+        }
+    }
+
+    /// The next place where a row of chunks begins.
+    fn search(&mut self, from: u64) -> Option<u64> {
+        let stop = self.end.min(from + LONGEST_SEARCH);
+        let mut at = from;
+        while at < stop {
+            if !self.window.pages().has(at) {
+                at = self.window.pages().next(at)?;
+                continue;
+            }
+            let head = self.window.head(at)?;
+            let can_be = size(head, at, self.end, self.owner).is_some();
+            if can_be && is_row(self.window, at, self.end, self.owner) {
+                return Some(at);
+            }
+            at += ALIGN;
+            if at.is_multiple_of(super::LARGEST_PIECE) && self.window.is_over() {
+                return None;
+            }
+        }
+        None
+    }
+}
+
+enum Next {
+    SaysUsed,
+    SaysFree,
+    /// Nothing is behind it: the unused end of the heap.
+    End,
+}
+
+/// mtrim(): which pages of a free chunk are given back.
+fn trimmed(at: u64, size: u64, page: u64) -> (u64, u64) {
+    let from = (at + LINKS).next_multiple_of(page);
+    let to = (at + size) / page * page;
+    if size < page - 1 + LINKS || to <= from {
+        (from, from)
+    } else {
+        (from, to)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Head;
+    use super::*;
+
+    fn head(word: u64) -> Head {
+        let mut bytes = [0; HEAD];
+        bytes[8..].copy_from_slice(&word.to_le_bytes());
+        Head::of(bytes)
+    }
+
+    #[test]
+    fn only_what_can_be_a_chunk_is_one() {
+        let can = |word: u64, owner: Owner| size(head(word), 0x1000, 0x9010, owner);
+        assert_eq!(can(0x51, Owner::Main), Some(0x50));
+        assert_eq!(can(0x55, Owner::Thread), Some(0x50));
+        // Of the wrong owner, mapped, off the grid, too small, beyond the end.
+        assert_eq!(can(0x55, Owner::Main), None);
+        assert_eq!(can(0x51, Owner::Thread), None);
+        assert_eq!(can(0x53, Owner::Main), None);
+        assert_eq!(can(0x58, Owner::Main), None);
+        assert_eq!(can(0x1, Owner::Main), None);
+        assert_eq!(
+            can(0x9000 | 1, Owner::Main),
+            Some(0x9000),
+            "ends at a later page"
+        );
+        assert_eq!(can(0x9020 | 1, Owner::Main), None);
+        // A post has no owner.
+        assert_eq!(can(0x11, Owner::Thread), Some(0x10));
+    }
+
+    #[test]
+    fn only_whole_pages_behind_the_links_are_returned() {
+        assert_eq!(trimmed(0x1000, 0x3000, 4096), (0x2000, 0x4000));
+        assert_eq!(trimmed(0x0fd0, 0x1030, 4096), (0x1000, 0x2000));
+        // The links reach into the page that would be whole.
+        assert_eq!(trimmed(0x0fe0, 0x1020, 4096), (0x2000, 0x2000));
+        let (from, to) = trimmed(0x1010, 0x1000, 4096);
+        assert_eq!(from, to);
+    }
+}

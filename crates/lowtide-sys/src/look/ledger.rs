@@ -1,0 +1,165 @@
+//! The account of a look: bytes by kind, each with its members. All readers of a look write here, the
+//! `Look` is made from it.
+
+use std::collections::{BTreeMap, HashMap};
+
+use lowtide_core::look::{Kind, Part, PartMember};
+use lowtide_core::units::{Bytes, show_bytes};
+
+/// Members that a part names: enough to find in two looks the one that grew, small enough to record.
+const MEMBERS: usize = 24;
+
+#[derive(Debug, Default)]
+pub struct Ledger {
+    parts: BTreeMap<Kind, Account>,
+}
+
+#[derive(Debug, Default)]
+struct Account {
+    bytes: u64,
+    /// Count and bytes by name.
+    members: HashMap<String, (u64, u64)>,
+}
+
+impl Ledger {
+    /// Adds bytes that have no member worth naming.
+    pub fn add(&mut self, kind: Kind, bytes: u64) {
+        if bytes > 0 {
+            self.parts.entry(kind).or_default().bytes += bytes;
+        }
+    }
+
+    pub fn add_member(&mut self, kind: Kind, name: &str, count: u64, bytes: u64) {
+        if bytes == 0 {
+            return;
+        }
+        let Account {
+            bytes: total,
+            members,
+        } = self.parts.entry(kind).or_default();
+        *total += bytes;
+        if !members.contains_key(name) {
+            members.insert(name.to_owned(), (0, 0));
+        }
+        if let Some(member) = members.get_mut(name) {
+            member.0 += count;
+            member.1 += bytes;
+        }
+    }
+
+    pub fn add_blocks(&mut self, kind: Kind, blocks: &Blocks) {
+        for (name, count, bytes) in blocks.classes() {
+            self.add_member(kind, &name, count, bytes);
+        }
+    }
+
+    pub fn into_parts(self) -> Vec<Part> {
+        let part = |(kind, account): (Kind, Account)| {
+            let mut members: Vec<PartMember> = account
+                .members
+                .into_iter()
+                .map(|(name, (count, bytes))| PartMember {
+                    name,
+                    count,
+                    bytes: Bytes(bytes),
+                })
+                .collect();
+            members.sort_by(|a, b| (b.bytes, &a.name).cmp(&(a.bytes, &b.name)));
+            members.truncate(MEMBERS);
+            Part {
+                kind,
+                bytes: Bytes(account.bytes),
+                members,
+            }
+        };
+        self.parts.into_iter().map(part).collect()
+    }
+}
+
+/// Blocks of an allocator, counted by size: exact up to 1 KiB, then eight classes for each doubling, so
+/// that a class has the same name in every look.
+#[derive(Clone, Debug, Default)]
+pub struct Blocks {
+    classes: Vec<(u64, u64)>,
+    pub bytes: u64,
+}
+
+const EXACT: u64 = 1024;
+const STEP: u64 = 16;
+const EXACT_CLASSES: u64 = EXACT / STEP;
+
+impl Blocks {
+    /// `bytes` are the resident ones of the blocks.
+    pub fn add(&mut self, size: u64, count: u64, bytes: u64) {
+        let index = Blocks::class(size) as usize;
+        if self.classes.len() <= index {
+            self.classes.resize(index + 1, (0, 0));
+        }
+        self.classes[index].0 += count;
+        self.classes[index].1 += bytes;
+        self.bytes += bytes;
+    }
+
+    fn class(size: u64) -> u64 {
+        if size <= EXACT {
+            return size.div_ceil(STEP);
+        }
+        let octave = u64::from((size - 1).ilog2());
+        let eighth = ((size - 1) >> (octave - 3)) & 7;
+        EXACT_CLASSES + 1 + (octave - 10) * 8 + eighth
+    }
+
+    fn name(class: u64) -> String {
+        if class <= EXACT_CLASSES {
+            return format!("{} B blocks", class * STEP);
+        }
+        let above = class - EXACT_CLASSES - 1;
+        let (octave, eighth) = (10 + above / 8, above % 8);
+        let edge = |eighths: u64| show_bytes((eighths << (octave - 3)) as f64);
+        format!("blocks of {} to {}", edge(8 + eighth), edge(9 + eighth))
+    }
+
+    fn classes(&self) -> impl Iterator<Item = (String, u64, u64)> {
+        let seen = self.classes.iter().enumerate();
+        seen.filter(|(_, (count, _))| *count > 0)
+            .map(|(class, (count, bytes))| (Blocks::name(class as u64), *count, *bytes))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn classes_are_exact_below_and_narrow_above() {
+        for (size, name) in [
+            (16, "16 B blocks"),
+            (80, "80 B blocks"),
+            (1024, "1024 B blocks"),
+            (1040, "blocks of 1.02 kB to 1.15 kB"),
+            (1152, "blocks of 1.02 kB to 1.15 kB"),
+            (1168, "blocks of 1.15 kB to 1.28 kB"),
+            (1 << 20, "blocks of 983 kB to 1.05 MB"),
+            ((1 << 20) + 16, "blocks of 1.05 MB to 1.18 MB"),
+        ] {
+            assert_eq!(Blocks::name(Blocks::class(size)), name, "{size}");
+        }
+        let mut last = 0;
+        for size in (16..100_000_000).step_by(4096) {
+            assert!(Blocks::class(size) >= last);
+            last = Blocks::class(size);
+        }
+    }
+
+    #[test]
+    fn the_largest_members_are_named() {
+        let mut ledger = Ledger::default();
+        for index in 0..100 {
+            ledger.add_member(Kind::Shared, &format!("{index}"), 1, index);
+        }
+        let parts = ledger.into_parts();
+        assert_eq!(parts[0].bytes, Bytes(99 * 100 / 2));
+        assert_eq!(parts[0].members.len(), MEMBERS);
+        assert_eq!(parts[0].members[0].name, "99");
+    }
+}

@@ -1,0 +1,242 @@
+//! `/proc/PID/smaps`: every mapping with its resident bytes by kind. Fed in pieces of any length, so
+//! that a process of 100,000 mappings (80 MB of text) needs no more than the list of them.
+
+use crate::proc::{number, words};
+
+/// One mapping.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Vma {
+    pub start: u64,
+    pub end: u64,
+    pub read: bool,
+    pub write: bool,
+    pub execute: bool,
+    pub shared: bool,
+    pub offset: u64,
+    /// Major and minor number of the file system.
+    pub device: (u32, u32),
+    pub inode: u64,
+    /// Into [`Mappings::names`].
+    name: u32,
+    pub rss: u64,
+    /// Private pages that belong to no file, copies of file pages among them.
+    pub anon: u64,
+    pub swap: u64,
+    /// In anonymous huge pages.
+    pub huge: u64,
+}
+
+impl Vma {
+    pub fn len(&self) -> u64 {
+        self.end - self.start
+    }
+
+    /// Reserved address space, or a guard below a stack.
+    pub fn is_closed(&self) -> bool {
+        !self.read && !self.write && !self.execute
+    }
+}
+
+/// All mappings of a process, by address.
+#[derive(Debug, Default)]
+pub struct Mappings {
+    pub list: Vec<Vma>,
+    /// Files are mapped in several pieces, one after the other: each name is kept once per row.
+    names: Vec<String>,
+}
+
+impl Mappings {
+    pub fn name(&self, vma: &Vma) -> &str {
+        self.names.get(vma.name as usize).map_or("", String::as_str)
+    }
+}
+
+/// The parser: `feed` takes the text piece by piece, `finish` hands over the list.
+#[derive(Debug, Default)]
+pub struct Parser {
+    found: Mappings,
+    /// The beginning of a line whose end has not come yet.
+    rest: Vec<u8>,
+}
+
+/// The longest line is a header with a path (4 kB at most); longer ones are no smaps.
+const LONGEST_LINE: usize = 16 * 1024;
+
+impl Parser {
+    pub fn feed(&mut self, mut bytes: &[u8]) {
+        while let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
+            let (line, after) = (&bytes[..end], &bytes[end + 1..]);
+            if self.rest.is_empty() {
+                self.found.line(line);
+            } else {
+                self.rest.extend_from_slice(line);
+                let whole = std::mem::take(&mut self.rest);
+                self.found.line(&whole);
+                self.rest = whole;
+                self.rest.clear();
+            }
+            bytes = after;
+        }
+        if self.rest.len() < LONGEST_LINE {
+            self.rest.extend_from_slice(bytes);
+        }
+    }
+
+    pub fn finish(self) -> Mappings {
+        self.found
+    }
+}
+
+impl Mappings {
+    fn line(&mut self, line: &[u8]) {
+        // Fields begin with a capital letter, mappings with a digit or a small one (hexadecimal).
+        if line.first().is_some_and(u8::is_ascii_uppercase) {
+            self.field(line);
+        } else if let Some((vma, name)) = header(line) {
+            self.push(vma, name);
+        }
+    }
+
+    fn push(&mut self, mut vma: Vma, name: &[u8]) {
+        let same = self
+            .names
+            .last()
+            .is_some_and(|last| last.as_bytes() == name);
+        if !same {
+            self.names.push(String::from_utf8_lossy(name).into_owned());
+        }
+        vma.name = u32::try_from(self.names.len() - 1).unwrap_or(u32::MAX);
+        self.list.push(vma);
+    }
+
+    fn field(&mut self, line: &[u8]) {
+        let Some(vma) = self.list.last_mut() else {
+            return;
+        };
+        let Some(colon) = line.iter().position(|byte| *byte == b':') else {
+            return;
+        };
+        let slot = match &line[..colon] {
+            b"Rss" => &mut vma.rss,
+            b"Anonymous" => &mut vma.anon,
+            b"Swap" => &mut vma.swap,
+            b"AnonHugePages" => &mut vma.huge,
+            _ => return,
+        };
+        if let Some(kib) = words(&line[colon + 1..]).next().and_then(number) {
+            *slot = kib.saturating_mul(1024);
+        }
+    }
+}
+
+/// `7f00-7f01 rw-p 00000000 fe:00 12   /usr/lib/libc.so.6`
+fn header(line: &[u8]) -> Option<(Vma, &[u8])> {
+    let mut parts = line.splitn(6, |byte| *byte == b' ');
+    let (start, end) = split(parts.next()?, b'-')?;
+    let rights = parts.next()?;
+    let offset = hexadecimal(parts.next()?)?;
+    let (major, minor) = split(parts.next()?, b':')?;
+    let inode = number(parts.next()?)?;
+    let [read, write, execute, shared] = *rights.first_chunk::<4>()?;
+    let vma = Vma {
+        start,
+        end: (end > start).then_some(end)?,
+        read: read == b'r',
+        write: write == b'w',
+        execute: execute == b'x',
+        shared: shared == b's',
+        offset,
+        device: (u32::try_from(major).ok()?, u32::try_from(minor).ok()?),
+        inode,
+        ..Vma::default()
+    };
+    // A name may hold anything but a line end; blanks before it fill the column.
+    let name = parts.next().unwrap_or_default().trim_ascii_start();
+    Some((vma, name))
+}
+
+fn split(bytes: &[u8], at: u8) -> Option<(u64, u64)> {
+    let middle = bytes.iter().position(|byte| *byte == at)?;
+    Some((
+        hexadecimal(&bytes[..middle])?,
+        hexadecimal(&bytes[middle + 1..])?,
+    ))
+}
+
+fn hexadecimal(bytes: &[u8]) -> Option<u64> {
+    if bytes.is_empty() || bytes.len() > 16 {
+        return None;
+    }
+    bytes.iter().try_fold(0u64, |sum, byte| {
+        let digit = char::from(*byte).to_digit(16)?;
+        Some(sum << 4 | u64::from(digit))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const TEXT: &[u8] =
+        b"55d0c5a00000-55d0c5a21000 rw-p 00000000 00:00 0                          [heap]
+Size:                132 kB
+Rss:                 100 kB
+Anonymous:            96 kB
+AnonHugePages:         0 kB
+Swap:                  4 kB
+VmFlags: rd wr mr mw me ac sd
+7f0000000000-7f0000001000 ---p 00000000 00:00 0
+Rss:                   0 kB
+7f0000001000-7f0000009000 rw-s 00001000 00:1b 77                         /dev/shm/a b (deleted)
+Rss:                  32 kB
+";
+
+    fn parsed(pieces: impl Iterator<Item = usize>, text: &[u8]) -> Mappings {
+        let mut parser = Parser::default();
+        let mut rest = text;
+        for piece in pieces {
+            let (now, later) = rest.split_at(piece.min(rest.len()));
+            parser.feed(now);
+            rest = later;
+        }
+        parser.feed(rest);
+        parser.finish()
+    }
+
+    #[test]
+    fn mappings_have_sizes_rights_and_names() {
+        let found = parsed(std::iter::empty(), TEXT);
+        let [heap, guard, shared] = &found.list[..] else {
+            panic!("{found:?}");
+        };
+        assert_eq!(found.name(heap), "[heap]");
+        assert_eq!(
+            (heap.rss, heap.anon, heap.swap),
+            (100 << 10, 96 << 10, 4 << 10)
+        );
+        assert!(heap.read && heap.write && !heap.execute && !heap.shared);
+        assert!(guard.is_closed() && found.name(guard).is_empty());
+        assert_eq!(guard.len(), 4096);
+        assert_eq!(found.name(shared), "/dev/shm/a b (deleted)");
+        assert_eq!(
+            (shared.device, shared.inode, shared.offset),
+            ((0, 0x1b), 77, 0x1000)
+        );
+        assert!(shared.shared);
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_survived(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
+            parsed([3, 50].into_iter(), &bytes);
+        }
+
+        /// The kernel hands the file over in pieces that end anywhere.
+        #[test]
+        fn pieces_do_not_matter(pieces in proptest::collection::vec(0usize..90, 0..20)) {
+            let (whole, cut) = (parsed(std::iter::empty(), TEXT), parsed(pieces.into_iter(), TEXT));
+            prop_assert_eq!(whole.list, cut.list);
+        }
+    }
+}
