@@ -22,6 +22,10 @@ const SPARSE: u64 = 512;
 /// Guards below stacks are a page by default; programs ask for more, never for this much.
 const LARGEST_GUARD: u64 = 1 << 20;
 
+/// The loader takes some kilobytes of the heap before `malloc` does (glibc 2.35), and a chunk or two can
+/// be in motion: that is no hole in the picture.
+const WORTH_TELLING: u64 = 64 << 10;
+
 /// Takes mappings apart, one after the other.
 pub struct Anon<'a> {
     pub memory: Option<Memory>,
@@ -216,7 +220,7 @@ impl Anon<'_> {
             incomplete
                 .push("Python without the GIL: its small objects cannot be told apart".to_owned());
         }
-        if self.lost > 0 {
+        if self.lost > WORTH_TELLING {
             incomplete.push(format!(
                 "{} of malloc's heaps could not be made out",
                 Bytes(self.lost)

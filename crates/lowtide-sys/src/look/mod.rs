@@ -236,8 +236,11 @@ fn programs(proc: &Proc, pid: u32, mappings: &Mappings, sorter: &Sorter) -> Prog
         };
         programs.files.insert(name.to_owned(), base.start);
         for (from, to) in data.spans {
-            let to = base.start.saturating_add(to).next_multiple_of(page);
-            programs.data.push((base.start.saturating_add(from), to));
+            // A file can claim anything.
+            let to = base.start.checked_add(to);
+            if let Some(to) = to.and_then(|to| to.checked_next_multiple_of(page)) {
+                programs.data.push((base.start.saturating_add(from), to));
+            }
         }
     }
     programs.data.sort_unstable();

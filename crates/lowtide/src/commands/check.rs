@@ -116,6 +116,7 @@ fn run_and_check(args: &CheckArgs, asked: &CheckFlags, said: &Said) -> Result<i3
         output: args.output.clone(),
         hooks: Vec::new(),
         quiet: true,
+        looks: true,
     };
     // Before the job: afterwards `last` is the job itself, and a typing error would cost its time.
     let baseline = baseline(asked, said)?;

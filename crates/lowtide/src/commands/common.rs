@@ -28,9 +28,24 @@ pub struct WatchArgs {
     /// Run CMD at EVENT: limit-near, leak, verdict, end
     #[arg(long = "on", num_args = 2, value_names = ["EVENT", "CMD"], action = clap::ArgAction::Append)]
     hooks: Vec<String>,
+    /// Look into the processes that matter, to tell where their bytes are (1 % of a core at most)
+    #[arg(
+        long,
+        value_enum,
+        default_value = "on",
+        value_name = "on|off",
+        hide_possible_values = true
+    )]
+    looks: Switch,
     /// Say nothing on stderr
     #[arg(short, long)]
     quiet: bool,
+}
+
+#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+enum Switch {
+    On,
+    Off,
 }
 
 /// Marks wait in a short queue of the kernel (10 by default): a loop of a hundred steps a second
@@ -46,6 +61,7 @@ impl WatchArgs {
             output: self.output.clone(),
             hooks: self.hooks.clone(),
             quiet: self.quiet,
+            looks: self.looks == Switch::On,
         }
     }
 }

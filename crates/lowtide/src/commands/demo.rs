@@ -71,6 +71,7 @@ fn play(act: &Act, script: &Path) -> Result<()> {
         output: None,
         hooks: Vec::new(),
         quiet: false,
+        looks: true,
     };
     let command = ["sh", "-c", &shell].map(str::to_owned);
     if let Ended {

@@ -28,6 +28,14 @@ pub fn end_of_run(watch: &Watch) -> String {
         Share(spent.cpu.seconds() / wall),
         Share(spent.locked.seconds() / wall)
     ));
+    if let Some(spent) = watch.looks_spent().filter(|spent| spent.looks > 0) {
+        out.push_str(&format!(
+            "  {:<10} {} into the job's memory, {} of a core\n",
+            "looks",
+            spent.looks,
+            Share(spent.cpu.seconds() / wall)
+        ));
+    }
     if let Some(dir) = watch.dir() {
         out.push_str(&format!("  {:<10} {}\n", "recording", dir.display()));
         out.push_str(&format!(

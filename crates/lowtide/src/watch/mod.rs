@@ -7,6 +7,7 @@
 mod clock;
 mod follow;
 pub mod hooks;
+mod looks;
 mod state_file;
 mod tell;
 
@@ -15,11 +16,12 @@ use std::time::Duration;
 
 use anyhow::Result;
 use lowtide_core::entry::{Entry, EventKind, Exit, Header};
+use lowtide_core::look::LookWhy;
 use lowtide_core::mark::Mark;
 use lowtide_core::output::StepReader;
 use lowtide_core::process::ProcId;
 use lowtide_core::run::Run;
-use lowtide_core::sample::Sample;
+use lowtide_core::sample::{GapWhy, Sample};
 use lowtide_core::tree::program::is_python;
 use lowtide_core::units::{Bytes, Micros, Share, show_bytes};
 use lowtide_core::verdict::{Class, Verdict};
@@ -31,10 +33,12 @@ use crate::recording::{NewRun, Recorder, Store};
 
 pub use clock::{Clock, Ticker};
 pub use follow::Follow;
+pub use looks::LooksSpent;
 pub use state_file::StateFile;
 pub use tell::{Teller, short};
 
 use hooks::{HookEvent, Hooks};
+use looks::{Candidate, Looks};
 
 /// What `run` and `attach` have in common.
 #[derive(Clone, Debug)]
@@ -45,6 +49,8 @@ pub struct WatchOptions {
     pub output: Option<PathBuf>,
     pub hooks: Vec<String>,
     pub quiet: bool,
+    /// Look into the processes that matter.
+    pub looks: bool,
 }
 
 impl WatchOptions {
@@ -74,6 +80,7 @@ pub struct Watch {
     hooks: Hooks,
     teller: Teller,
     clock: Clock,
+    looks: Option<Looks>,
     sample: Sample,
     near: bool,
     standing: Option<(Class, u32)>,
@@ -90,6 +97,7 @@ pub struct Plan {
     hooks: Hooks,
     teller: Teller,
     clock: Clock,
+    looks: bool,
 }
 
 impl Plan {
@@ -125,6 +133,7 @@ impl Plan {
             hooks,
             teller,
             clock,
+            looks: options.looks,
         })
     }
 
@@ -158,6 +167,7 @@ impl Watch {
             hooks,
             teller,
             clock,
+            looks,
         } = plan;
         let mut run = Run::new();
         run.apply(&Entry::Header(header.clone()));
@@ -179,6 +189,7 @@ impl Watch {
             hooks,
             teller,
             clock,
+            looks: looks.then(Looks::start).flatten(),
             sample: Sample::default(),
             near: false,
             standing: None,
@@ -258,7 +269,8 @@ impl Watch {
         }
         self.tell_choice();
         self.limit_near();
-        self.judge();
+        let verdict = self.judge();
+        self.look(&verdict);
         self.hooks.reap();
         anybody
     }
@@ -339,7 +351,7 @@ impl Watch {
         self.event(EventKind::LimitNear, text);
     }
 
-    fn judge(&mut self) {
+    fn judge(&mut self) -> Verdict {
         let verdict = self.run.verdict();
         let class = verdict.verdict;
         let stood = match self.standing {
@@ -347,13 +359,11 @@ impl Watch {
             _ => 1,
         };
         self.standing = Some((class, stood));
-        if stood < STANDS || self.told == Some(class) {
-            return;
-        }
         // "Too early" is where every run begins, and no withdrawal of what was said before.
-        if class == Class::TooEarly {
-            return;
+        if stood < STANDS || self.told == Some(class) || class == Class::TooEarly {
+            return verdict;
         }
+        self.look_soon(LookWhy::Verdict);
         let before = self.told.replace(class);
         let text = one_line(&verdict);
         self.event(EventKind::Verdict, text.clone());
@@ -362,6 +372,46 @@ impl Watch {
             self.event(EventKind::Leak, text);
         } else if before == Some(Class::Leak) {
             self.teller.say(&format!("not a leak after all: {text}"));
+        }
+        verdict
+    }
+
+    /// A look into the watched process is wanted as soon as the budget allows.
+    pub fn look_soon(&mut self, why: LookWhy) {
+        if let Some(looks) = &mut self.looks {
+            looks.soon(why);
+        }
+    }
+
+    /// Takes in what looks have found, and asks for the next one that is due: into the watched process,
+    /// and into the one that the verdict names if that is another.
+    fn look(&mut self, verdict: &Verdict) {
+        self.take_look();
+        let Some(looks) = &mut self.looks else { return };
+        let watched = self.run.watched().map(|(track, _)| track.member.id);
+        let suspect = verdict.process.as_ref().and_then(|process| process.id);
+        let mut candidates: Vec<Candidate> = Vec::new();
+        for reading in &self.sample.readings {
+            let is_wanted = Some(reading.id) == watched || Some(reading.id) == suspect;
+            if is_wanted && reading.is_alive() {
+                candidates.push(Candidate {
+                    id: reading.id,
+                    held: reading.held(),
+                });
+            }
+        }
+        looks.turn(self.clock.now(), &candidates, self.run.step().is_some());
+    }
+
+    fn take_look(&mut self) {
+        match self.looks.as_mut().and_then(Looks::found) {
+            Some(Ok(look)) => self.enter(Entry::Look(look)),
+            // A process that has ended is no news; one that cannot be looked into is.
+            Some(Err(gap)) if gap.why != GapWhy::Vanished => {
+                let at = self.clock.now();
+                self.enter(Entry::Gap { at, gap, ticks: 0 });
+            }
+            _ => {}
         }
     }
 
@@ -391,6 +441,7 @@ impl Watch {
     pub fn finish(&mut self, exit: Option<Exit>) -> Option<String> {
         let now = self.clock.now();
         self.take_marks();
+        self.take_look();
         for mark in self.steps.finish(now) {
             self.enter(Entry::Mark(mark));
         }
@@ -410,6 +461,11 @@ impl Watch {
     /// CPU time and time under targets' locks that watching has cost so far.
     pub fn spent(&self) -> lowtide_sys::sampler::Spent {
         self.sampler.spent()
+    }
+
+    /// What looks have cost, apart from that. None: there were to be none.
+    pub fn looks_spent(&self) -> Option<LooksSpent> {
+        self.looks.as_ref().map(Looks::spent)
     }
 }
 

@@ -9,6 +9,8 @@ use crate::look::pages::Pages;
 /// The threshold can be set lower than 128 KiB (MALLOC_MMAP_THRESHOLD_), but a head in the middle of a
 /// mapping that claims less than this is more likely somebody's data.
 const SMALLEST: u64 = 32 << 10;
+/// Any bytes can stand where a size is expected; the whole address space is 2^57 bytes at most.
+const LARGEST: u64 = 1 << 46;
 /// Pages that are asked for at once when the last ones were no block's beginning.
 const MOST_AT_ONCE: usize = 512;
 
@@ -60,7 +62,7 @@ fn size(head: Head, page: u64) -> Option<u64> {
         && !head.is(PREVIOUS_IN_USE)
         && !head.is(OF_THREAD)
         && head.size().is_multiple_of(page)
-        && head.size() >= SMALLEST;
+        && (SMALLEST..=LARGEST).contains(&head.size());
     right.then_some(head.size())
 }
 

@@ -66,12 +66,15 @@ pub fn is_row(window: &Window<'_>, start: u64, end: u64, owner: Owner) -> bool {
 /// The size of a chunk, if it can be one.
 fn size(head: super::Head, at: u64, end: u64, owner: Owner) -> Option<u64> {
     let size = head.size();
+    // Any bytes can stand here: no sum may be made before this.
+    if size > LARGEST {
+        return None;
+    }
     // Where glibc found that somebody else had moved the break, it leaves two posts of 16 bytes; they
     // carry no owner.
     let post = size == HEAD as u64;
     let right = (size >= SMALLEST || post)
         && size.is_multiple_of(ALIGN)
-        && size < LARGEST
         && !head.is(IS_MAPPED)
         && (post || head.is(OF_THREAD) == (owner == Owner::Thread));
     // The heap may have grown since its end was read; the last chunk then ends at a later page.

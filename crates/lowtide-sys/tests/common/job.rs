@@ -1,0 +1,62 @@
+//! A real program for a test: it says when it is ready, and is ended with the test.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+/// A started program that is ended with the test.
+pub struct Job {
+    child: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+}
+
+impl Job {
+    pub fn start(command: &mut Command) -> Job {
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap_or_else(|error| panic!("{command:?}: {error}"));
+        let input = child.stdin.take().unwrap();
+        let output = BufReader::new(child.stdout.take().unwrap());
+        Job {
+            child,
+            input,
+            output,
+        }
+    }
+
+    pub fn python(code: &str) -> Job {
+        Job::start(Command::new("python3").args(["-c", code]))
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Waits until the program prints this line.
+    pub fn until(&mut self, word: &str) {
+        let mut line = String::new();
+        loop {
+            line.clear();
+            let count = self.output.read_line(&mut line).unwrap();
+            assert!(count > 0, "the program ended before it said `{word}`");
+            if line.trim() == word {
+                return;
+            }
+        }
+    }
+
+    /// Lets the program go on.
+    pub fn tell(&mut self) {
+        self.input.write_all(b"\n").unwrap();
+        self.input.flush().unwrap();
+    }
+}
+
+impl Drop for Job {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,334 @@
+//! When to look into which process, and the thread that does it: a look takes up to seconds, and a tick
+//! must not wait for it. What it found comes back with a later tick.
+//!
+//! The first look at a process comes when its start-up is over, the next ones at pauses that grow with
+//! the time passed, and between them when what it holds has grown by a tenth. A job's end cannot be
+//! foreseen; this way the last look lies in the last third of the run, and close to the last growth.
+
+use std::collections::BTreeMap;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Duration;
+
+use lowtide_core::look::{Look, LookWhy};
+use lowtide_core::process::ProcId;
+use lowtide_core::sample::{Gap, GapWhy};
+use lowtide_core::units::{Bytes, Micros, Share};
+use lowtide_sys::look::{Options, take};
+use lowtide_sys::proc::Proc;
+
+/// Share of wall time that looks may take of a core.
+const BUDGET: Share = Share(0.01);
+/// Start-up takes this long where nothing tells of steps.
+const START_UP: Micros = Micros(5_000_000);
+/// The next look comes when this much more of the time has passed.
+const FACTOR: f64 = 1.5;
+/// And this many are taken whatever they cost: one alone compares with nothing.
+const AT_LEAST: u32 = 2;
+const SHORTEST_PAUSE: Micros = Micros(4_000_000);
+/// For looks that are asked for: by growth, by the first step, by a new verdict.
+const SHORTEST_ASKED: Micros = Micros(2_000_000);
+/// Growth that deserves a look between two that are due.
+const GREW: f64 = 1.1;
+/// And that is more than noise of a small process.
+const GREW_BYTES: f64 = 4e6;
+/// A look ends after this long, whatever is left to read: about 10 GB of small blocks.
+const WITHIN: Duration = Duration::from_secs(2);
+/// With enough saved up, a look may take this long.
+const WITHIN_AT_MOST: Duration = Duration::from_secs(10);
+
+/// What looks have cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LooksSpent {
+    pub looks: u32,
+    pub cpu: Micros,
+}
+
+/// One process that could be looked into, as the newest tick saw it.
+#[derive(Clone, Copy, Debug)]
+pub struct Candidate {
+    pub id: ProcId,
+    pub held: Bytes,
+}
+
+/// What is known of the looks into one process.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    first: Micros,
+    /// Time and size at the last look.
+    last: Option<(Micros, Bytes)>,
+    looks: u32,
+    /// A look was taken since the first step.
+    in_steps: bool,
+    refused: bool,
+}
+
+/// Decides; time is data.
+#[derive(Debug, Default)]
+struct Schedule {
+    processes: BTreeMap<ProcId, Seen>,
+    spent: LooksSpent,
+    asked: Option<LookWhy>,
+}
+
+impl Schedule {
+    /// What may still be spent, in seconds of a core.
+    fn credit(&self, now: Micros) -> f64 {
+        now.seconds() * BUDGET.0 - self.spent.cpu.seconds()
+    }
+
+    /// The process to look into now, if any. `in_steps`: the training loop has begun.
+    fn due(
+        &mut self,
+        now: Micros,
+        candidates: &[Candidate],
+        in_steps: bool,
+    ) -> Option<(ProcId, LookWhy)> {
+        let credit = self.credit(now);
+        // Each look is expected to cost what the ones before did.
+        let usual = self.spent.cpu.seconds() / f64::from(self.spent.looks.max(1));
+        let asked = self.asked;
+        let mut best: Option<(ProcId, LookWhy, Micros)> = None;
+        for candidate in candidates {
+            let seen = self.processes.entry(candidate.id).or_insert(Seen {
+                first: now,
+                last: None,
+                looks: 0,
+                in_steps: false,
+                refused: false,
+            });
+            let affordable = credit >= usual || seen.looks < AT_LEAST;
+            if seen.refused || !affordable {
+                continue;
+            }
+            let Some(why) = why(seen, now, candidate.held, in_steps, asked) else {
+                continue;
+            };
+            // The one that has waited longest goes first.
+            let waited = now.since(seen.last.map_or(seen.first, |(at, _)| at));
+            if best.is_none_or(|(_, _, longest)| waited > longest) {
+                best = Some((candidate.id, why, waited));
+            }
+        }
+        let (id, why, _) = best?;
+        self.asked = None;
+        let held = candidates.iter().find(|candidate| candidate.id == id);
+        if let Some(seen) = self.processes.get_mut(&id) {
+            seen.last = Some((now, held.map_or(Bytes::ZERO, |candidate| candidate.held)));
+            seen.looks += 1;
+            seen.in_steps |= in_steps;
+        }
+        Some((id, why))
+    }
+
+    fn within(&self, now: Micros) -> Duration {
+        let credit = Duration::try_from_secs_f64(self.credit(now)).unwrap_or_default();
+        credit.clamp(WITHIN, WITHIN_AT_MOST)
+    }
+}
+
+fn why(
+    seen: &Seen,
+    now: Micros,
+    held: Bytes,
+    in_steps: bool,
+    asked: Option<LookWhy>,
+) -> Option<LookWhy> {
+    let Some((last, held_then)) = seen.last else {
+        let started = in_steps || now.since(seen.first) >= START_UP;
+        return started.then_some(LookWhy::Start);
+    };
+    let pause = now.since(last);
+    // A first look during start-up says nothing of the steps: they get one of their own.
+    if in_steps && !seen.in_steps && pause >= SHORTEST_ASKED {
+        return Some(LookWhy::Start);
+    }
+    if asked.is_some() && pause >= SHORTEST_ASKED {
+        return asked;
+    }
+    let passed = last.since(seen.first).seconds() * (FACTOR - 1.0);
+    let usual = pause >= SHORTEST_PAUSE && pause.seconds() >= passed;
+    let grown = held.as_f64() >= (held_then.as_f64() * GREW).max(held_then.as_f64() + GREW_BYTES);
+    (usual || grown && pause >= SHORTEST_ASKED).then_some(LookWhy::Due)
+}
+
+type Answer = Result<Look, Gap>;
+
+/// The schedule and its thread.
+pub struct Looks {
+    schedule: Schedule,
+    ask: Sender<(ProcId, Options)>,
+    answers: Receiver<Answer>,
+    busy: bool,
+}
+
+impl Looks {
+    /// None: no thread could be had, or no `/proc`; then there are no looks.
+    pub fn start() -> Option<Looks> {
+        let proc = Proc::at("/proc").ok()?;
+        let (ask, asked) = channel::<(ProcId, Options)>();
+        let (answer, answers) = channel();
+        // Not joined: it ends with its last look, at most seconds after us.
+        std::thread::Builder::new()
+            .name("looks".to_owned())
+            .spawn(move || {
+                for (id, options) in asked {
+                    if answer.send(take(&proc, id, options)).is_err() {
+                        return;
+                    }
+                }
+            })
+            .ok()?;
+        Some(Looks {
+            schedule: Schedule::default(),
+            ask,
+            answers,
+            busy: false,
+        })
+    }
+
+    /// A look is wanted soon: the verdict changed, or the guard warned.
+    pub fn soon(&mut self, why: LookWhy) {
+        self.schedule.asked = Some(why);
+    }
+
+    /// What the thread has found since the last call.
+    pub fn found(&mut self) -> Option<Answer> {
+        let answer = self.answers.try_recv().ok()?;
+        self.busy = false;
+        let spent = &mut self.schedule.spent;
+        match &answer {
+            Ok(look) => {
+                spent.looks += 1;
+                spent.cpu = Micros(spent.cpu.0 + look.cpu.0);
+            }
+            Err(gap) => {
+                let seen = gap.who.and_then(|id| self.schedule.processes.get_mut(&id));
+                if let Some(seen) = seen {
+                    // What is denied once is denied again.
+                    seen.refused = gap.why != GapWhy::Late;
+                }
+            }
+        }
+        Some(answer)
+    }
+
+    /// Asks for the look that is due, if any.
+    pub fn turn(&mut self, now: Micros, candidates: &[Candidate], in_steps: bool) {
+        if self.busy {
+            return;
+        }
+        let Some((id, why)) = self.schedule.due(now, candidates, in_steps) else {
+            return;
+        };
+        let options = Options {
+            at: now,
+            why,
+            within: self.schedule.within(now),
+        };
+        self.busy = self.ask.send((id, options)).is_ok();
+    }
+
+    pub fn spent(&self) -> LooksSpent {
+        self.schedule.spent
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ID: ProcId = ProcId { pid: 7, start: 1 };
+
+    /// Runs the schedule with a tick a second; `held` and the moment of the first step are given.
+    fn times(
+        seconds: u64,
+        cost: f64,
+        first_step: u64,
+        held: impl Fn(u64) -> u64,
+    ) -> Vec<(u64, LookWhy)> {
+        let mut schedule = Schedule::default();
+        let mut looks = Vec::new();
+        for second in 0..seconds {
+            let candidate = Candidate {
+                id: ID,
+                held: Bytes(held(second)),
+            };
+            let now = Micros(second * 1_000_000);
+            if let Some((_, why)) = schedule.due(now, &[candidate], second >= first_step) {
+                looks.push((second, why));
+                schedule.spent.looks += 1;
+                schedule.spent.cpu.0 += Micros::from_seconds(cost).0;
+            }
+        }
+        looks
+    }
+
+    #[test]
+    fn twenty_seconds_have_two_looks_and_the_last_third_has_one() {
+        for seconds in [20, 31, 100, 777, 5000] {
+            let looks = times(seconds, 0.01, u64::MAX, |_| 1_000_000_000);
+            assert!(looks.len() >= 2, "{seconds}: {looks:?}");
+            let (last, _) = *looks.last().unwrap();
+            assert!(last as f64 >= seconds as f64 / FACTOR - 2.0, "{looks:?}");
+        }
+        // A week of it does not make thousands.
+        assert!(times(604_800, 0.1, 3, |_| 1).len() < 40);
+    }
+
+    #[test]
+    fn a_dear_process_is_looked_into_within_the_budget() {
+        let looks = times(3600, 1.0, 2, |second| 1_000_000_000 + second * 100_000_000);
+        assert!(
+            looks.len() as f64 * 1.0 <= 36.0 + f64::from(AT_LEAST),
+            "{looks:?}"
+        );
+        assert!(looks.len() > 10, "{looks:?}");
+    }
+
+    #[test]
+    fn steps_get_a_look_of_their_own_and_growth_does_too() {
+        // Imports take 12 s.
+        let looks = times(15, 0.01, 12, |_| 1);
+        let starts = looks.iter().filter(|(_, why)| *why == LookWhy::Start);
+        let starts: Vec<u64> = starts.map(|(second, _)| *second).collect();
+        assert_eq!(starts, [5, 12]);
+        // Flat for ten minutes, then a leak: it does not have to wait for the next look that is due.
+        let late = times(700, 0.01, 1, |second| {
+            1_000_000_000 + second.saturating_sub(600) * 50_000_000
+        });
+        assert!(
+            late.iter().filter(|(second, _)| *second > 600).count() > 5,
+            "{late:?}"
+        );
+    }
+
+    #[test]
+    fn a_look_that_is_asked_for_comes_at_once() {
+        let mut schedule = Schedule::default();
+        let candidate = [Candidate {
+            id: ID,
+            held: Bytes(1),
+        }];
+        let at = |second: u64| Micros(second * 1_000_000);
+        assert_eq!(
+            schedule.due(at(100), &candidate, true),
+            Some((ID, LookWhy::Start))
+        );
+        assert_eq!(schedule.due(at(103), &candidate, true), None);
+        schedule.asked = Some(LookWhy::Verdict);
+        assert_eq!(
+            schedule.due(at(104), &candidate, true),
+            Some((ID, LookWhy::Verdict))
+        );
+        // A worker that the verdict names has waited longest.
+        let worker = Candidate {
+            id: ProcId { pid: 9, start: 2 },
+            held: Bytes(1),
+        };
+        let both = [candidate[0], worker];
+        assert_eq!(
+            schedule.due(at(105), &both, true),
+            Some((worker.id, LookWhy::Start))
+        );
+    }
+}
