@@ -3,8 +3,9 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    attach::AttachArgs, check::CheckArgs, demo::DemoArgs, doctor::DoctorArgs, export::ExportArgs,
-    judge::JudgeArgs, ps::PsArgs, report::ReportArgs, run::RunArgs, runs::RunsArgs,
+    attach::AttachArgs, check::CheckArgs, demo::DemoArgs, doctor::DoctorArgs, explain::ExplainArgs,
+    export::ExportArgs, judge::JudgeArgs, ps::PsArgs, report::ReportArgs, run::RunArgs,
+    runs::RunsArgs,
 };
 
 /// Tells whether the memory of a training job leaks, warms up or just spikes
@@ -28,6 +29,7 @@ pub enum Verb {
     Attach(AttachArgs),
     Ps(PsArgs),
     Judge(JudgeArgs),
+    Explain(ExplainArgs),
     Check(CheckArgs),
     Report(ReportArgs),
     Runs(RunsArgs),

@@ -1,9 +1,10 @@
-//! A SOURCE of `judge` and `check`: a recording, or any file with a series in it.
+//! A SOURCE of `judge`, `explain` and `check`: a recording, or any file with a series in it.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
+use lowtide_core::explain::{self, Explanation};
 use lowtide_core::judge::judge;
 use lowtide_core::mark::Geometry;
 use lowtide_core::point::{Context, Track};
@@ -37,6 +38,7 @@ pub struct Judged {
     pub series: Series,
     /// How a bare file was read; nothing for a recording.
     pub how: Option<String>,
+    pub explanation: Explanation,
 }
 
 pub fn open(source: &str, said: &Said) -> Result<Judged> {
@@ -124,20 +126,23 @@ fn replay(path: &Path, source: &str, said: &Said) -> Result<Judged> {
     for entry in Recording::open(path)? {
         run.apply(&entry?);
     }
-    let (mut verdict, series) = run.judged();
+    let (mut verdict, series, explanation) = run.explained();
     verdict.source = source.to_owned();
     Ok(Judged {
         verdict,
         series: series.clone(),
         how: None,
+        explanation,
     })
 }
 
 /// The verdict on the bytes of a file that is no recording.
 pub fn from_bytes(bytes: &[u8], source: &str, said: &Said) -> Result<Judged> {
     let read = Understood::of(bytes, source, said)?;
+    let verdict = read.verdict(source);
     Ok(Judged {
-        verdict: read.verdict(source),
+        explanation: explain::of_series(&verdict, &read.series, &read.context),
+        verdict,
         series: read.series,
         how: Some(read.how),
     })

@@ -1,8 +1,104 @@
 //! What grows, with what, and why: the value that `lowtide explain`, the page and the report show.
+//!
+//! Computed on demand from what a run remembers, or from a bare series: the signs are gathered, the
+//! growth is laid against every count that was kept (`driver`), the looks are compared (`memory`), and
+//! the playbook says which known causes fit, which are ruled out, and which nobody has tested.
+
+mod driver;
+mod gather;
+mod memory;
+mod playbook;
+mod signs;
+mod statements;
 
 use serde::{Deserialize, Serialize};
 
+use crate::judge::words::percent;
 use crate::look::Kind;
+use crate::point::Context;
+use crate::run::Run;
+use crate::series::Series;
+use crate::units::show_bytes;
+use crate::verdict::{Suspect, Verdict};
+
+use signs::Signs;
+
+/// Kinds of memory that are named as suspects, from this share of the growth on.
+const SUSPECT: f64 = 0.1;
+
+/// The explanation of a verdict on a bare series.
+pub fn of_series(verdict: &Verdict, series: &Series, context: &Context) -> Explanation {
+    explain(gather::of_series(verdict, series, context))
+}
+
+/// The explanation of a run's verdict, and who holds what grew.
+pub(crate) fn of_run(
+    run: &Run,
+    verdict: &Verdict,
+    series: &Series,
+    context: &Context,
+) -> (Explanation, Vec<Suspect>) {
+    let signs = gather::of_run(run, verdict, series, context);
+    let suspects = suspects(&signs, verdict);
+    (explain(signs), suspects)
+}
+
+fn explain(signs: Signs) -> Explanation {
+    let matched = playbook::matched(&signs);
+    let mut ruled_out = statements::ruled_out(&signs);
+    ruled_out.extend(matched.ruled_out);
+    let mut untested = statements::untested(&signs);
+    untested.extend(matched.untested);
+    Explanation {
+        candidates: matched.candidates,
+        ruled_out,
+        untested,
+        drivers: signs.drivers,
+        memory: signs.memory,
+    }
+}
+
+/// The process first, then the kinds of memory in it.
+fn suspects(signs: &Signs, verdict: &Verdict) -> Vec<Suspect> {
+    let Some(process) = verdict.process.as_ref().filter(|_| signs.course.grew > 0.0) else {
+        return Vec::new();
+    };
+    let mut suspects = Vec::new();
+    let own = signs.parts.map(|parts| {
+        let held = |p: crate::run::parts::Parts| p.anon + p.shmem + p.swap;
+        held(parts.last) - held(parts.first)
+    });
+    if let (Some(own), Some(tree)) = (own, signs.tree_grew.filter(|tree| *tree > 0.0)) {
+        suspects.push(Suspect {
+            who: format!("{} (pid {})", process.role, process.pid),
+            share: (own / tree).clamp(0.0, 1.0),
+            says: format!(
+                "grew by {} of the tree's {}",
+                show_bytes(own),
+                show_bytes(tree)
+            ),
+        });
+    }
+    let memory = signs.memory_that_grew();
+    let parts = memory.into_iter().flat_map(|memory| &memory.parts);
+    suspects.extend(
+        parts
+            .filter(|part| part.kind.is_held() && part.share >= SUSPECT)
+            .map(|part| Suspect {
+                who: part.name.clone(),
+                share: part.share.clamp(0.0, 1.0),
+                says: format!(
+                    "{} more, {} of the growth{}",
+                    show_bytes(part.grew),
+                    percent(part.share),
+                    part.members
+                        .first()
+                        .map_or(String::new(), |member| format!(" ({member})"))
+                ),
+            }),
+    );
+    suspects
+}
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Explanation {

@@ -5,10 +5,10 @@
 //! if it grows, is it enough to accuse; if it does not, is flatness shown, and what came before. Each
 //! file here is a rule that an evidence line can name.
 
-mod epoch;
+pub(crate) mod epoch;
 mod growth;
 mod limit;
-mod line;
+pub(crate) mod line;
 mod settle;
 mod swing;
 mod tail;
@@ -57,6 +57,24 @@ pub fn judge(series: &Series, context: &Context) -> Verdict {
         trim,
     };
     case.decide()
+}
+
+/// What the rules looked at, for those who explain the verdict.
+pub(crate) struct Looked {
+    pub fine: Line,
+    /// Low points, where memory is handed back again and again.
+    pub valleys: Option<Line>,
+    pub epoch: Option<Epoch>,
+}
+
+pub(crate) fn looked_at(series: &Series, context: &Context) -> Looked {
+    let (fine, _) = Line::fine(series, context);
+    let epoch = Epoch::of(series.axis, context, &fine.coarse());
+    Looked {
+        valleys: teeth::teeth(&fine).map(|teeth| teeth.valleys),
+        fine,
+        epoch,
+    }
 }
 
 /// The verdict that stands for all of them: leak before too-early before warm-up before spikes

@@ -58,6 +58,7 @@ impl Run {
         self.pending = None;
         self.watched = None;
         self.steps.next_attempt();
+        self.happened.forget_steps();
         for track in self.processes.values_mut() {
             track.gone.get_or_insert(at);
         }

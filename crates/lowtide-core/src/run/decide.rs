@@ -3,6 +3,7 @@
 //! More series mean more chances to be wrong, so an accusation needs two things beside its own
 //! verdict: what grew is material for the tree, and the tree's own line allows that growth.
 
+use crate::explain::{self, Explanation};
 use crate::judge::judge;
 use crate::point::Context;
 use crate::process::ProcId;
@@ -112,6 +113,16 @@ impl Run {
         (self.finish(chosen), self.series_of(lines), subject)
     }
 
+    /// The verdict with its suspects, its series, and what explains it. For when it is asked, not for
+    /// every tick.
+    pub fn explained(&self) -> (Verdict, &Series, Explanation) {
+        let (mut verdict, series) = self.judged();
+        let context = self.context(self.limit_override.or(self.limit.as_ref().map(|l| l.bytes)));
+        let (explanation, suspects) = explain::of_run(self, &verdict, series, &context);
+        verdict.suspects = suspects;
+        (verdict, series, explanation)
+    }
+
     fn on_steps(&self) -> bool {
         self.steps.usable() && self.axis_override != Some(Axis::Time)
     }
@@ -128,15 +139,19 @@ impl Run {
     pub(super) fn judge_lines(&self, lines: &Lines) -> Verdict {
         let series = self.series_of(lines);
         let headroom = self.headroom();
-        let context = Context {
+        // The limit holds for all that counts against it; this line may take what is left.
+        let limit = headroom.map(|left| Bytes((lines.extremes.last + left).max(0.0) as u64));
+        judge(series, &self.context(limit))
+    }
+
+    fn context(&self, limit: Option<Bytes>) -> Context {
+        Context {
             geometry: self.geometry(),
-            // The limit holds for all that counts against it; this line may take what is left.
-            limit: headroom.map(|left| Bytes((lines.extremes.last + left).max(0.0) as u64)),
+            limit,
             marked: self.on_steps(),
             first_step: self.steps.first().map(|step| step as f64),
             resumed: self.attempts.restarts > 0,
-        };
-        judge(series, &context)
+        }
     }
 
     /// What is left below the limit; negative when it is passed.

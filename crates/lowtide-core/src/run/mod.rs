@@ -3,16 +3,21 @@
 //! `run`, `attach` and `judge` feed it entries; it keeps bounded summaries only, so a week of
 //! watching costs no more memory than an hour. [`Run::verdict`] and [`Run::summary`] read it.
 
+pub(crate) mod around;
 mod attempts;
 mod death;
 mod decide;
 #[cfg(test)]
 mod guarded;
+pub(crate) mod happened;
+pub(crate) mod inside;
 mod looks;
+pub(crate) mod parts;
 mod steps;
 mod summary;
 #[cfg(test)]
 mod tests;
+pub(crate) mod thin;
 mod track;
 
 pub use death::KernelKill;
@@ -26,13 +31,16 @@ use crate::entry::{Entry, EventKind, Exit, Header};
 use crate::look::Look;
 use crate::mark::{Geometry, Phase};
 use crate::postmortem::PostMortem;
-use crate::process::ProcId;
+use crate::process::{Member, ProcId, Role};
 use crate::sample::{Basis, Limit, Reading, Sample};
 use crate::units::{Bytes, Micros};
 use crate::verdict::Axis;
 
+use around::Around;
 use attempts::Attempts;
 use death::LastLook;
+use happened::{At, Happened};
+use inside::AllRecords;
 use looks::Looks;
 use steps::{Moment, Steps};
 use track::{Lines, RoleTrack, Together};
@@ -64,6 +72,9 @@ pub struct Run {
     attempts: Attempts,
     last_look: LastLook,
     post_mortem: Option<PostMortem>,
+    pub(crate) happened: Happened,
+    pub(crate) records: AllRecords,
+    pub(crate) around: Around,
     end: Option<Option<Exit>>,
 }
 
@@ -105,6 +116,7 @@ impl Run {
         match entry {
             Entry::Header(header) => self.header = header.clone(),
             Entry::Member(member) => {
+                self.count_workers(member);
                 match self.processes.get_mut(&member.id) {
                     Some(track) => track.member = member.clone(),
                     None => {
@@ -125,9 +137,16 @@ impl Run {
                 if self.steps.mark(mark) {
                     self.forget_steps();
                 }
+                self.happened
+                    .mark(mark, self.steps.phase(), self.steps.current());
             }
-            // Measured inside the job: shown by what explains, not needed to judge.
-            Entry::Record { .. } => {}
+            // Measured inside the job: not needed to judge, but to explain.
+            Entry::Record { at, pid, json } => {
+                let at = self.place(*at);
+                if self.records.push(*pid, json, at) {
+                    self.happened.logs.push(at);
+                }
+            }
             Entry::Look(look) => self.looks.push(look, self.steps.current()),
             Entry::Attempt(attempt) => self.next_attempt(attempt.at),
             Entry::PostMortem(found) => self.post_mortem = Some(PostMortem::clone(found)),
@@ -151,6 +170,7 @@ impl Run {
         self.late += u64::from(sample.late > LATE);
         self.limit = sample.limit.clone().or(self.limit.take());
         self.basis = sample.tree.basis;
+        self.around.push(sample, self.place(sample.at));
         let moment = self.steps.moment(sample.at);
         // What is seen now counts only if it is still there at the next look: the last one may
         // show a process that is being taken apart.
@@ -209,6 +229,24 @@ impl Run {
         }
         if let Some((moment, _)) = &mut self.pending {
             moment.step = None;
+        }
+        self.happened.forget_steps();
+    }
+
+    fn place(&self, at: Micros) -> At {
+        At {
+            seconds: at.seconds(),
+            step: self.steps.current().map(|step| step as f64),
+        }
+    }
+
+    /// A process becomes a worker when its role says so, which may be later than its start.
+    fn count_workers(&mut self, member: &Member) {
+        let known = self.processes.get(&member.id);
+        let before = known.map(|track| track.member.role);
+        if member.role == Role::LoaderWorker && before != Some(Role::LoaderWorker) {
+            let at = self.place(self.last_at);
+            self.happened.worker_starts.push(at);
         }
     }
 

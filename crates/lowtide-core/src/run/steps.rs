@@ -133,6 +133,10 @@ impl Steps {
         self.furthest
     }
 
+    pub fn phase(&self) -> Option<Phase> {
+        self.phase
+    }
+
     pub fn first(&self) -> Option<u64> {
         self.first.map(|(_, step)| step)
     }

@@ -109,6 +109,20 @@ impl Run {
         }
     }
 
+    /// Each role with what its floor grew by over the run.
+    pub(crate) fn role_growth(&self) -> impl Iterator<Item = (RoleLine, f64)> {
+        self.role_lines().into_iter().map(|line| {
+            let lines = &self.roles[line.role].lines;
+            let grew = floor_ends(&lines.time).map_or(0.0, |(first, last)| last - first);
+            (line, grew)
+        })
+    }
+
+    /// What the floor of the tree grew by over the run.
+    pub(crate) fn tree_growth(&self) -> f64 {
+        floor_ends(&self.tree.time).map_or(0.0, |(first, last)| last - first)
+    }
+
     fn role_lines(&self) -> Vec<RoleLine> {
         let seen = |role: &str| {
             let of_role = self

@@ -8,6 +8,7 @@ use crate::units::{Bytes, Micros};
 use crate::verdict::{Axis, Meter};
 
 use super::own_share;
+use super::parts::Held;
 use super::steps::Moment;
 
 /// A value's extremes and mean over the run.
@@ -140,6 +141,7 @@ pub struct ProcessTrack {
     pub last: Option<Reading>,
     pub(super) lines: Lines,
     pub(super) gpu: Option<Lines>,
+    pub(crate) parts: Held,
 }
 
 impl ProcessTrack {
@@ -156,6 +158,7 @@ impl ProcessTrack {
             last: None,
             lines: Lines::default(),
             gpu: None,
+            parts: Held::default(),
         }
     }
 
@@ -166,6 +169,7 @@ impl ProcessTrack {
         self.peak = self.peak.max(reading.peak);
         self.first.get_or_insert(*reading);
         self.last = Some(*reading);
+        self.parts.push(reading, moment);
         self.lines.push(reading.held().as_f64(), moment);
         if let Some(bytes) = reading.gpu {
             self.gpu

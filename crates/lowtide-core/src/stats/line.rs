@@ -111,6 +111,15 @@ fn reach(xs: &[f64], ys: &[f64], slope: f64, least_spread: f64) -> Option<f64> {
     Some(student_t(worth - 2.0) * error)
 }
 
+/// How many independent values these residuals are worth: neighbours that resemble each other count
+/// for less than they are.
+pub fn worth(residuals: &[f64]) -> f64 {
+    let count = residuals.len() as f64;
+    let squares: f64 = residuals.iter().map(|r| r * r).sum();
+    let products: f64 = residuals.windows(2).map(|w| w[0] * w[1]).sum();
+    (count / inflation(count, products, squares)).max(LEAST_WORTH.min(count))
+}
+
 /// How much the slope changes from end to end, as a share of it, by a parabola; and half the width
 /// of its 95 % interval.
 pub fn bend(xs: &[f64], ys: &[f64], least_spread: f64) -> Option<(f64, f64)> {

@@ -142,11 +142,12 @@ fn run_and_check(args: &CheckArgs, asked: &CheckFlags, said: &Said) -> Result<i3
     watch
         .run
         .override_with(said.geometry, said.limit, said.axis);
-    let (verdict, series) = watch.run.judged();
+    let (verdict, series, explanation) = watch.run.explained();
     let judged = Judged {
         verdict,
         series: series.clone(),
         how: None,
+        explanation,
     };
     finish(asked, &judged, baseline.as_ref())
 }

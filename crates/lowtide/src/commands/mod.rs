@@ -5,6 +5,7 @@ pub mod check;
 pub mod common;
 pub mod demo;
 pub mod doctor;
+pub mod explain;
 pub mod export;
 pub mod judge;
 pub mod ps;
@@ -31,6 +32,7 @@ pub fn main() -> ExitCode {
         Verb::Attach(args) => attach::run(args),
         Verb::Ps(args) => ps::run(args),
         Verb::Judge(args) => judge::run(args),
+        Verb::Explain(args) => explain::run(args),
         Verb::Check(args) => check::run(args),
         Verb::Report(args) => report::run(args),
         Verb::Runs(args) => runs::run(args),

@@ -2,6 +2,7 @@
 
 pub mod chart;
 pub mod check;
+pub mod explain;
 pub mod jobs;
 pub mod json;
 pub mod page;
@@ -17,8 +18,10 @@ use crate::watch::Watch;
 /// What `run`, `attach` and `demo` print when watching ends: the verdict, the numbers, the recording.
 pub fn end_of_run(watch: &Watch) -> String {
     let summary = watch.run.summary();
-    let (found, series) = watch.run.judged();
-    let mut out = text::render(&found, series, None, Style::of(&std::io::stderr()));
+    let (found, series, explanation) = watch.run.explained();
+    let style = Style::of(&std::io::stderr());
+    let mut out = text::render(&found, series, None, style);
+    out.push_str(&explain::short(&explanation, style));
     out.push_str(&summary::text(&summary));
     let spent = watch.spent();
     let wall = summary.seconds.max(1e-9);
@@ -39,8 +42,8 @@ pub fn end_of_run(watch: &Watch) -> String {
     if let Some(dir) = watch.dir() {
         out.push_str(&format!("  {:<10} {}\n", "recording", dir.display()));
         out.push_str(&format!(
-            "  {:<10} lowtide judge {}\n",
-            "again", summary.name
+            "  {:<10} lowtide explain {}\n",
+            "more", summary.name
         ));
     }
     out

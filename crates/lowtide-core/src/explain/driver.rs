@@ -1,0 +1,412 @@
+//! What the growth is proportional to. Every count that was kept (steps, new examples, evaluations, …)
+//! is laid against the floor of the growing part; the one that leaves least unexplained is named, and
+//! those that this data cannot part from it are named beside it.
+//!
+//! Two counts with a level and a slope each are compared by the likelihood of what they leave over.
+//! Neighbouring floor points resemble each other, so n of them are worth fewer (`stats::worth`).
+
+use crate::judge::Looked;
+use crate::judge::line::Line;
+use crate::judge::words::percent;
+use crate::run::happened::{Count, Happened};
+use crate::run::parts::Held;
+use crate::series::Series;
+use crate::stats;
+use crate::units::show_bytes;
+use crate::verdict::{Axis, Class, Verdict};
+
+use super::Driver;
+
+/// One explanation beats another when it is this many times as likely: 19 to 1 is the usual 95 %.
+const LIKELIER: f64 = 20.0;
+/// What is left over is never taken to be smaller than this share of the growth: floors are read with
+/// a grain (pages, arenas, the moment in the step), and below it a better fit is luck.
+const GRAIN: f64 = 0.005;
+/// Two counts that move together this closely are one and the same to us, whatever they leave over.
+const SAME: f64 = 0.999;
+/// A count explains something from this share of the variation on.
+const EXPLAINS: f64 = 0.5;
+/// Something must have happened this often within the growth; a single stair fits any growth.
+const LEAST_UNITS: usize = 3;
+/// Points that a comparison needs.
+const LEAST_POINTS: usize = 5;
+/// Valleys stand for the floor when there are at least this many in the growth.
+const LEAST_VALLEYS: usize = 6;
+
+/// What was counted beside the floor.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Counted<'a> {
+    pub happened: Option<&'a Happened>,
+    pub held: Option<&'a Held>,
+}
+
+struct Try {
+    name: &'static str,
+    /// Per floor point.
+    units: Vec<f64>,
+    fit: stats::Fit,
+    left: Vec<f64>,
+    /// Sum of squares that it leaves, with the grain.
+    rest: f64,
+}
+
+/// Best first; empty when nothing grew.
+pub(crate) fn drivers(
+    verdict: &Verdict,
+    series: &Series,
+    looked: &Looked,
+    counted: Counted<'_>,
+) -> Vec<Driver> {
+    let Some(growth) = &verdict.growth else {
+        return Vec::new();
+    };
+    let said = growth.driver.as_deref();
+    // Growth that ended with the epoch is told from steps by what came after it; what ended
+    // otherwise has no count that stops with it.
+    let until = if said == Some("new-example") && verdict.verdict == Class::WarmUp {
+        f64::INFINITY
+    } else {
+        growth.to
+    };
+    let line = floor(looked, growth.from, until);
+    if line.len() < LEAST_POINTS {
+        return Vec::new();
+    }
+    let grain = GRAIN * growth.bytes.abs();
+    let noise = stats::noise(&line.ys).max(grain);
+    let mut tries = all_units(verdict, series, looked, counted, &line)
+        .into_iter()
+        .filter_map(|(name, units)| attempt(name, units, &line, noise))
+        .filter(|t| t.fit.slope > 0.0 && t.fit.explained >= EXPLAINS)
+        .collect::<Vec<_>>();
+    tries.sort_by(|a, b| a.rest.total_cmp(&b.rest));
+    order_ties(&mut tries, said);
+    let best = tries
+        .first()
+        .map(|best| (best.rest, stats::worth(&best.left)));
+    let growing = growth.to;
+    (0..tries.len())
+        .map(|i| {
+            let (rest, worth) = best.unwrap_or((1.0, 1.0));
+            let tied = i > 0 && is_tied(&tries[0], &tries[i], rest, worth);
+            let next = tries.get(i + 1).map(|next| next.rest / tries[i].rest);
+            let first = tries[0].name;
+            tell(
+                &tries[i],
+                &line,
+                growing,
+                noise,
+                (tied, next, first),
+                verdict,
+                looked,
+            )
+        })
+        .collect()
+}
+
+/// The floor of the growing part.
+fn floor(looked: &Looked, from: f64, until: f64) -> Line {
+    let cut = |line: &Line| {
+        let after = f64::next_up(until);
+        line.from(from).until(if until.is_finite() {
+            after
+        } else {
+            f64::INFINITY
+        })
+    };
+    let valleys = looked.valleys.as_ref().map(cut);
+    match valleys.filter(|valleys| valleys.len() >= LEAST_VALLEYS) {
+        Some(valleys) => valleys,
+        None => cut(&looked.fine),
+    }
+}
+
+fn all_units(
+    verdict: &Verdict,
+    series: &Series,
+    looked: &Looked,
+    counted: Counted<'_>,
+    line: &Line,
+) -> Vec<(&'static str, Vec<f64>)> {
+    let on_steps = verdict.axis == Axis::Step;
+    let mut all = Vec::new();
+    if on_steps {
+        all.push(("step", line.xs.clone()));
+        if let Some(epoch) = looked.epoch {
+            let each = epoch.examples_per_step.unwrap_or(1.0);
+            let seen = |x: &f64| (x - epoch.begin).clamp(0.0, epoch.steps) * each;
+            all.push(("new-example", line.xs.iter().map(seen).collect()));
+        }
+    }
+    let seconds: Option<Vec<f64>> = line.xs.iter().map(|x| seconds_at(series, *x)).collect();
+    if let Some(seconds) = seconds {
+        all.push(("time", seconds));
+    }
+    let count = |count: &Count| -> Vec<f64> {
+        let before = |x: &f64| {
+            if on_steps {
+                count.before(*x, |at| at.step)
+            } else {
+                count.before(*x, |at| Some(at.seconds))
+            }
+        };
+        line.xs.iter().map(before).collect()
+    };
+    if let Some(happened) = counted.happened.filter(|_| verdict.axis != Axis::Sample) {
+        for (name, events) in [
+            ("evaluation", &happened.evaluations),
+            ("save", &happened.saves),
+            ("log", &happened.logs),
+            ("recompile", &happened.slow_steps),
+            ("worker-start", &happened.worker_starts),
+        ] {
+            let units = count(events);
+            if different(&units) > LEAST_UNITS {
+                all.push((name, units));
+            }
+        }
+    }
+    if let Some(held) = counted.held {
+        let mapped: Option<Vec<f64>> = line
+            .xs
+            .iter()
+            .map(|x| file_at(held, on_steps, *x))
+            .collect();
+        let mapped = mapped.filter(|mapped| {
+            let (first, last) = (mapped[0], mapped[mapped.len() - 1]);
+            // Libraries are mapped too: only what is large against the growth can drive it.
+            last - first > 0.5 * verdict.growth.as_ref().map_or(0.0, |g| g.bytes)
+        });
+        all.extend(mapped.map(|mapped| ("file-bytes", mapped)));
+    }
+    all
+}
+
+fn different(units: &[f64]) -> usize {
+    1 + units.windows(2).filter(|w| w[1] > w[0]).count()
+}
+
+/// The time at a place on the axis, from the newest point of the bucket that holds it.
+fn seconds_at(series: &Series, x: f64) -> Option<f64> {
+    let buckets = series.buckets();
+    let at = buckets.partition_point(|bucket| bucket.last < x);
+    let here = buckets.get(at).or(buckets.last())?;
+    if series.axis == Axis::Time {
+        return Some(x);
+    }
+    let (to, seconds) = (here.last, here.seconds?);
+    let before = at.checked_sub(1).and_then(|before| buckets.get(before));
+    match before.and_then(|b| Some((b.last, b.seconds?))) {
+        Some((from, since)) if to > from => {
+            let share = ((x - from) / (to - from)).clamp(0.0, 1.0);
+            Some(since + share * (seconds - since))
+        }
+        _ => Some(seconds),
+    }
+}
+
+fn file_at(held: &Held, on_steps: bool, x: f64) -> Option<f64> {
+    let place = |at: &crate::run::happened::At| if on_steps { at.step } else { Some(at.seconds) };
+    let mut before = None;
+    for parts in held.parts.iter() {
+        let Some(at) = place(&parts.at) else { continue };
+        if at >= x {
+            return Some(match before {
+                Some((from, bytes)) if at > from => {
+                    bytes + (parts.file - bytes) * (x - from) / (at - from)
+                }
+                _ => parts.file,
+            });
+        }
+        before = Some((at, parts.file));
+    }
+    before.map(|(_, bytes)| bytes)
+}
+
+fn attempt(name: &'static str, units: Vec<f64>, line: &Line, noise: f64) -> Option<Try> {
+    let fit = stats::fit(&units, &line.ys)?;
+    let left: Vec<f64> = units
+        .iter()
+        .zip(&line.ys)
+        .map(|(u, y)| y - fit.at(*u))
+        .collect();
+    let squares: f64 = left.iter().map(|r| r * r).sum();
+    Some(Try {
+        name,
+        rest: squares + left.len() as f64 * noise * noise,
+        units,
+        fit,
+        left,
+    })
+}
+
+fn is_tied(best: &Try, other: &Try, rest: f64, worth: f64) -> bool {
+    let likelihood = worth / 2.0 * (other.rest / rest).ln();
+    likelihood < LIKELIER.ln() || is_the_same(best, other)
+}
+
+/// Time runs with the steps until the pace changes.
+fn is_the_same(a: &Try, b: &Try) -> bool {
+    let smooth = |t: &Try| matches!(t.name, "time" | "step" | "new-example");
+    if a.name == b.name || !(smooth(a) && smooth(b)) {
+        return false;
+    }
+    stats::fit(&a.units, &b.units).is_some_and(|fit| fit.explained > SAME)
+}
+
+/// Of those that cannot be parted the one that the judge named comes first, then the plainest.
+fn order_ties(tries: &mut [Try], said: Option<&str>) {
+    let Some(best) = tries.first() else { return };
+    let (rest, worth) = (best.rest, stats::worth(&best.left));
+    let tied = tries
+        .iter()
+        .filter(|t| is_tied(&tries[0], t, rest, worth))
+        .count();
+    let rank = |t: &Try| {
+        const PLAINEST: [&str; 8] = [
+            "step",
+            "new-example",
+            "evaluation",
+            "save",
+            "log",
+            "worker-start",
+            "recompile",
+            "file-bytes",
+        ];
+        match said {
+            Some(said) if said == t.name => 0,
+            _ => {
+                1 + PLAINEST
+                    .iter()
+                    .position(|p| *p == t.name)
+                    .unwrap_or(PLAINEST.len())
+            }
+        }
+    };
+    // Ties are not transitive: those tied with the best come first, the rest stays in order.
+    let keys: Vec<bool> = tries
+        .iter()
+        .map(|t| is_tied(&tries[0], t, rest, worth))
+        .collect();
+    let names: Vec<&str> = tries
+        .iter()
+        .zip(&keys)
+        .filter(|(_, k)| **k)
+        .map(|(t, _)| t.name)
+        .collect();
+    tries.sort_by_key(|t| !names.contains(&t.name));
+    tries[..tied].sort_by_key(rank);
+}
+
+fn tell(
+    this: &Try,
+    line: &Line,
+    growing: f64,
+    noise: f64,
+    (tied, margin, first): (bool, Option<f64>, &str),
+    verdict: &Verdict,
+    looked: &Looked,
+) -> Driver {
+    // The size of a unit is that of the growing part; a plateau says nothing about it.
+    let part = line
+        .xs
+        .partition_point(|x| *x <= growing)
+        .max(2)
+        .min(line.len());
+    let (units, ys) = (&this.units[..part], &line.ys[..part]);
+    let (per_unit, low, high) = stats::slope_interval(units, ys, noise / 2.0).unwrap_or((
+        this.fit.slope,
+        0.0,
+        2.0 * this.fit.slope,
+    ));
+    let seen = units.last().unwrap_or(&0.0) - units.first().unwrap_or(&0.0);
+    let parts_at = tied
+        .then(|| parts_at(first, this.name, line, looked))
+        .flatten();
+    let unit = unit_of(this.name);
+    let mut says = format!(
+        "{} per {unit} (95 % interval {} to {}), {} {unit}{}; it explains {} of the variation",
+        show_bytes(per_unit),
+        show_bytes(low),
+        show_bytes(high),
+        round(seen),
+        if round(seen) == "1" { "" } else { "s" },
+        percent(this.fit.explained),
+    );
+    if this.name == "file-bytes" {
+        says = format!(
+            "{:.2} bytes for every byte of files mapped ({}); it explains {} of the variation",
+            per_unit,
+            show_bytes(seen),
+            percent(this.fit.explained)
+        );
+    }
+    if tied {
+        says += &format!(
+            "; {}",
+            cannot_part(first, this.name, parts_at, verdict.axis)
+        );
+    }
+    Driver {
+        name: this.name.to_owned(),
+        per_unit,
+        low,
+        high,
+        units: seen,
+        explains: this.fit.explained.clamp(0.0, 1.0),
+        margin,
+        tied,
+        parts_at,
+        says,
+    }
+}
+
+fn unit_of(name: &str) -> &str {
+    match name {
+        "new-example" => "new example",
+        "log" => "log call",
+        "worker-start" => "started worker",
+        "recompile" => "slow step",
+        "time" => "second",
+        other => other,
+    }
+}
+
+fn round(units: f64) -> String {
+    format!("{units:.0}")
+}
+
+/// Where the two will part, if that can be said.
+fn parts_at(first: &str, other: &str, line: &Line, looked: &Looked) -> Option<f64> {
+    let pair = [first, other];
+    if pair.contains(&"new-example") {
+        return looked
+            .epoch
+            .map(|e| e.end())
+            .filter(|end| *end > line.last_x());
+    }
+    if pair.contains(&"time") || pair.contains(&"log") {
+        return None;
+    }
+    // Counts of the same course part by their stairs: twice as many of them show it.
+    Some(line.last_x() + line.span())
+}
+
+fn cannot_part(first: &str, other: &str, at: Option<f64>, axis: Axis) -> String {
+    let pair = [first, other];
+    if let Some(at) = at {
+        let about = if pair.contains(&"new-example") {
+            ""
+        } else {
+            "about "
+        };
+        return format!(
+            "not to be told from {first} yet, they part at {about}{}",
+            crate::judge::words::place(axis, at)
+        );
+    }
+    if pair.contains(&"time") {
+        return format!("not to be told from {first}: they part only when the pace changes");
+    }
+    format!("not to be told from {first}: they part when its interval changes")
+}

@@ -1,0 +1,125 @@
+//! Where the bytes are: the first look into the suspect process against the last.
+
+use crate::look::{Kind, Look, Part};
+use crate::units::{Bytes, show_bytes};
+
+use super::{Memory, Moment, PartGrowth};
+
+/// Members of a part that are told.
+const MEMBERS: usize = 3;
+/// Members that moved by less than this share of the growth are not told.
+const LEAST_MEMBER: f64 = 0.02;
+/// Parts that moved by less than this share of the growth are not told.
+const LEAST_PART: f64 = 0.005;
+
+/// None without two looks at different moments.
+pub(crate) fn memory(looks: &[(Look, Option<u64>)], role: &str) -> Option<Memory> {
+    let (first, last) = (looks.first()?, looks.last()?);
+    if first.0.at >= last.0.at {
+        return None;
+    }
+    let grew = last.0.held.as_f64() - first.0.held.as_f64();
+    let whole = if grew.abs() < 1.0 { 1.0 } else { grew };
+    let mut parts: Vec<PartGrowth> = kinds(&first.0, &last.0)
+        .map(|kind| part(kind, &first.0, &last.0, whole))
+        .collect();
+    let held: f64 = parts
+        .iter()
+        .filter(|p| p.kind.is_held())
+        .map(|p| p.grew)
+        .sum();
+    parts.retain(|part| part.grew.abs() >= LEAST_PART * whole.abs());
+    parts.sort_by(|a, b| b.grew.total_cmp(&a.grew));
+    let mut incomplete = first.0.incomplete.clone();
+    for what in &last.0.incomplete {
+        if !incomplete.contains(what) {
+            incomplete.push(what.clone());
+        }
+    }
+    let moment = |(look, step): &(Look, Option<u64>)| Moment {
+        seconds: look.at.seconds(),
+        step: step.map(|step| step as f64),
+    };
+    Some(Memory {
+        pid: last.0.id.pid,
+        role: role.to_owned(),
+        from: moment(first),
+        to: moment(last),
+        grew,
+        parts,
+        accounted: (1.0 - (held - grew).abs() / whole.abs()).clamp(0.0, 1.0),
+        incomplete,
+        cost: looks.iter().map(|(look, _)| look.cpu.seconds()).sum(),
+        looks: looks.len(),
+    })
+}
+
+fn kinds<'a>(first: &'a Look, last: &'a Look) -> impl Iterator<Item = Kind> + 'a {
+    let old = first.parts.iter().map(|part| part.kind);
+    let new = last.parts.iter().map(|part| part.kind);
+    let new = new.filter(|kind| first.parts.iter().all(|part| part.kind != *kind));
+    old.chain(new)
+}
+
+fn part(kind: Kind, first: &Look, last: &Look, whole: f64) -> PartGrowth {
+    let (before, after) = (first.bytes(kind).as_f64(), last.bytes(kind).as_f64());
+    let grew = after - before;
+    PartGrowth {
+        kind,
+        name: kind.name().to_owned(),
+        first: before,
+        last: after,
+        grew,
+        share: if kind.is_held() { grew / whole } else { 0.0 },
+        members: members(kind, first, last, whole),
+    }
+}
+
+/// One member that grew.
+pub(crate) struct Member<'a> {
+    pub name: &'a str,
+    pub count: i64,
+    pub bytes: f64,
+}
+
+/// The members of one part that grew, largest growth first.
+pub(crate) fn grown<'a>(kind: Kind, first: &'a Look, last: &'a Look) -> Vec<Member<'a>> {
+    let of = |look: &'a Look| look.parts.iter().find(|part| part.kind == kind);
+    let before = |name: &str| {
+        let part: Option<&Part> = of(first);
+        let found = part.and_then(|part| part.members.iter().find(|member| member.name == name));
+        found.map_or((0, Bytes::ZERO), |member| (member.count, member.bytes))
+    };
+    let mut grown: Vec<Member<'a>> = of(last)
+        .into_iter()
+        .flat_map(|part| &part.members)
+        .map(|member| {
+            let (count, bytes) = before(&member.name);
+            Member {
+                name: &member.name,
+                count: member.count as i64 - count as i64,
+                bytes: member.bytes.as_f64() - bytes.as_f64(),
+            }
+        })
+        .filter(|member| member.bytes > 0.0)
+        .collect();
+    grown.sort_by(|a, b| b.bytes.total_cmp(&a.bytes));
+    grown
+}
+
+fn members(kind: Kind, first: &Look, last: &Look, whole: f64) -> Vec<String> {
+    grown(kind, first, last)
+        .into_iter()
+        .filter(|member| member.bytes >= LEAST_MEMBER * whole.abs())
+        .take(MEMBERS)
+        .map(|member| {
+            let sign = if member.count >= 0 { "+" } else { "-" };
+            format!(
+                "{}: {sign}{}, {}",
+                member.name,
+                member.count.unsigned_abs(),
+                show_bytes(member.bytes)
+            )
+        })
+        .collect()
+}

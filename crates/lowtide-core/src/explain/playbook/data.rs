@@ -1,0 +1,299 @@
+//! What the data keeps: caches per example, file pages, tokenizers, shuffle buffers.
+
+use crate::judge::words::{place, stretch};
+use crate::look::Kind;
+use crate::units::show_bytes;
+use crate::verdict::{Class, Meter};
+
+use super::super::Experiment;
+use super::super::signs::Signs;
+use super::Entry;
+use super::sign::{BARE, CARRIES, Sign, goes_on, in_words, large, not, seen, unknown, with_flag};
+
+pub(super) const ENTRIES: &[Entry] = &[
+    Entry {
+        id: "P01",
+        title: "every example is kept once it was touched",
+        cause: "the dataset keeps what the first access produces: pictures that are decoded lazily and stay in a list, a memo dictionary, functools.cache",
+        fix: "keep encoded bytes or paths and decode in __getitem__ or the collator, shrink before storing; or accept it and size memory: plateau = base + examples x bytes per example",
+        sources: &[
+            "https://github.com/leokeba/model-garden",
+            "https://github.com/NVIDIA-NeMo/Automodel/issues/2645",
+            "https://github.com/unslothai/unsloth/issues/2315",
+        ],
+        blamed: Some("first touch of each example"),
+        spike: false,
+        signature: first_touch,
+        experiment: half_the_examples,
+    },
+    Entry {
+        id: "P03",
+        title: "each spawned worker has the whole dataset",
+        cause: "the dataset lives in memory and is pickled to every spawned worker",
+        fix: "Arrow or memory-mapped files, an IterableDataset, or fewer workers",
+        sources: &["https://github.com/pytorch/pytorch/issues/2052"],
+        blamed: None,
+        spike: false,
+        signature: copies_in_workers,
+        experiment: |signs| {
+            with_flag(
+                signs,
+                &["num_workers", "dataloader_num_workers", "workers"],
+                |_| Some("0".to_owned()),
+                "no-workers",
+                "the same job without workers",
+                "what the workers held is gone".to_owned(),
+            )
+        },
+    },
+    Entry {
+        id: "P04",
+        title: "mapped files are read",
+        cause: "pages of memory-mapped files (Arrow, np.memmap, LMDB, safetensors), which the kernel drops when it needs the memory",
+        fix: "none is needed",
+        sources: &["https://github.com/huggingface/datasets/issues/4883"],
+        blamed: Some("pages of mapped files"),
+        spike: false,
+        signature: mapped_files,
+        experiment: |_| {
+            in_words(
+                "run it under a small memory limit (systemd-run --user --scope -p MemoryMax=…)",
+                "it goes on: the pages are dropped",
+            )
+        },
+    },
+    Entry {
+        id: "P05",
+        title: "page cache counted to the cgroup",
+        cause: "the kernel keeps what was read from and written to disk, and counts it to the job's cgroup",
+        fix: "none is needed; alert on anon + shmem + kernel; posix_fadvise(DONTNEED) after a checkpoint",
+        sources: &[
+            "https://github.com/kubernetes/kubernetes/issues/43916",
+            "https://github.com/google/cadvisor/issues/2582",
+        ],
+        blamed: None,
+        spike: false,
+        signature: page_cache,
+        experiment: |_| {
+            in_words(
+                "write to the cgroup's memory.reclaim",
+                "its count falls, the job goes on",
+            )
+        },
+    },
+    Entry {
+        id: "P19",
+        title: "the tokenizer's cache fills",
+        cause: "tokenizers keeps the words that it has split, without a bound on their length in older versions",
+        fix: "update tokenizers, clear or resize its cache, split long texts first, tokenise beforehand",
+        sources: &[
+            "https://github.com/huggingface/tokenizers/issues/1539",
+            "https://github.com/huggingface/tokenizers/issues/1495",
+        ],
+        blamed: None,
+        spike: false,
+        signature: |signs| {
+            vec![
+                unknown("different words are not counted"),
+                not_settled_with_an_epoch(signs),
+            ]
+        },
+        experiment: |_| {
+            in_words(
+                "make the tokenizer anew every thousand steps",
+                "growth starts again from the bottom",
+            )
+        },
+    },
+    Entry {
+        id: "P29",
+        title: "a worker's buffer fills",
+        cause: "shuffle buffers and Arrow tables of streaming datasets fill in every worker until they hold their size",
+        fix: "a smaller buffer_size, fewer shards at a time, a newer datasets",
+        sources: &[
+            "https://github.com/huggingface/datasets/issues/7269",
+            "https://github.com/huggingface/datasets/issues/7489",
+        ],
+        blamed: None,
+        spike: false,
+        signature: shuffle_buffer,
+        experiment: |_| {
+            in_words(
+                "halve buffer_size of .shuffle()",
+                "the plateau comes at half the height",
+            )
+        },
+    },
+];
+
+fn first_touch(signs: &Signs) -> Vec<Sign> {
+    let axis = signs.axis;
+    let Some(epoch) = &signs.epoch else {
+        return vec![unknown(
+            "the length of an epoch is not known: --examples, --batch and --accumulate tell it, or the callback",
+        )];
+    };
+    let settled = signs.course.settled;
+    let key = match (signs.class, settled) {
+        (Class::WarmUp, Some(at)) if epoch.with_it => seen(format!(
+            "growth stopped at {}; an epoch is {:.1} steps",
+            place(axis, at),
+            epoch.steps
+        )),
+        (Class::WarmUp, Some(at)) => not(format!(
+            "growth ended at {}, and not with the epoch at {}",
+            place(axis, at),
+            place(axis, epoch.end)
+        )),
+        (Class::Leak, _) => not(format!(
+            "growth goes on after the first epoch, which ended at {}",
+            place(axis, epoch.end)
+        )),
+        _ => unknown(format!(
+            "the first epoch ends at {}: growth that ends there would be this",
+            place(axis, epoch.end)
+        )),
+    };
+    let driver = signs.drivers.first().filter(|d| d.name == "new-example");
+    let straight = match driver {
+        Some(driver) if driver.explains >= 0.9 => seen(format!(
+            "{} per new example ({} to {}), the same for all of them",
+            show_bytes(driver.per_unit),
+            show_bytes(driver.low),
+            show_bytes(driver.high)
+        )),
+        _ => unknown("the size of an example is not clear"),
+    };
+    let later = if signs.after() >= 0.25 * epoch.steps {
+        seen(format!(
+            "level for the {} since",
+            stretch(axis, signs.after())
+        ))
+    } else {
+        unknown("not enough of the next epoch was seen")
+    };
+    let private = match signs.share(&[Kind::Shared]) {
+        Some(share) if share >= CARRIES => {
+            not("the growth is shared memory, not what a dataset keeps")
+        }
+        Some(_) => seen("the growth is private memory of the process"),
+        None => unknown(BARE),
+    };
+    vec![key, straight, later, private]
+}
+
+fn half_the_examples(signs: &Signs) -> Experiment {
+    let half = |value: &str| -> Option<String> {
+        let count: u64 = value.parse().ok()?;
+        (count > 1).then(|| (count / 2).to_string())
+    };
+    let at = signs
+        .epoch
+        .map(|epoch| place(signs.axis, epoch.begin + epoch.steps / 2.0));
+    let expect = match at {
+        Some(at) => format!("half the examples: the plateau moves to {at}, at half the rise"),
+        None => "half the examples: the plateau comes after half as many steps".to_owned(),
+    };
+    with_flag(
+        signs,
+        &[
+            "examples",
+            "max_train_samples",
+            "max_samples",
+            "num_examples",
+            "train_samples",
+        ],
+        half,
+        "half",
+        "train on half the examples, everything else as it is",
+        expect,
+    )
+}
+
+fn copies_in_workers(signs: &Signs) -> Vec<Sign> {
+    let Some(workers) = signs.role("loader-worker") else {
+        return vec![not("no workers")];
+    };
+    let each = workers.own / workers.count.max(1) as f64;
+    let driven = signs.is_driven_by("worker-start");
+    let key = match driven {
+        Some(driver) => seen(format!(
+            "{} with each started worker",
+            show_bytes(driver.per_unit)
+        )),
+        None => not("growth does not come with started workers"),
+    };
+    let size = if large(signs, each) {
+        seen(format!(
+            "each of {} workers holds {} of its own",
+            workers.count,
+            show_bytes(each)
+        ))
+    } else {
+        not("the workers are small")
+    };
+    vec![key, size]
+}
+
+fn mapped_files(signs: &Signs) -> Vec<Sign> {
+    match &signs.parts {
+        Some(parts) => {
+            let file = parts.last.file - parts.first.file;
+            vec![not(format!(
+                "file pages ({} more) are not in what was judged: the kernel can drop them",
+                show_bytes(file)
+            ))]
+        }
+        None if matches!(signs.meter, Meter::Rss | Meter::Uss | Meter::Memory) => vec![unknown(
+            "the log's number may hold file pages; a recording tells anon from file",
+        )],
+        None => vec![not("file pages are not in what was judged")],
+    }
+}
+
+fn page_cache(signs: &Signs) -> Vec<Sign> {
+    let Some(around) = &signs.around else {
+        return vec![unknown(BARE)];
+    };
+    let (Some(first), Some(last)) = (around.first.cgroup, around.last.cgroup) else {
+        return vec![unknown("no cgroup was recorded")];
+    };
+    let file = last.file.unwrap_or(0.0) - first.file.unwrap_or(0.0);
+    let current = last.current - first.current;
+    if current > 0.0 && file >= CARRIES * current {
+        vec![not(format!(
+            "the cgroup's count rose by {}, {} of it page cache, which is not in what was judged",
+            show_bytes(current),
+            show_bytes(file)
+        ))]
+    } else {
+        vec![not("the page cache did not grow")]
+    }
+}
+
+fn not_settled_with_an_epoch(signs: &Signs) -> Sign {
+    match signs.epoch {
+        Some(epoch) if epoch.with_it => not("growth ended with the epoch"),
+        _ => goes_on(signs),
+    }
+}
+
+fn shuffle_buffer(signs: &Signs) -> Vec<Sign> {
+    let key = match signs.job.role.as_str() {
+        "loader-worker" => seen("the growth is in a loader worker"),
+        _ => not("the growth is not in a loader worker"),
+    };
+    let fills = match signs.class {
+        Class::WarmUp => seen(format!(
+            "it ended at {}",
+            place(signs.axis, signs.course.settled.unwrap_or(signs.course.to))
+        )),
+        Class::TooEarly => unknown("it is not known yet whether it ends"),
+        _ => not("it does not end"),
+    };
+    vec![
+        key,
+        fills,
+        unknown("whether the dataset is streamed is not known"),
+    ]
+}

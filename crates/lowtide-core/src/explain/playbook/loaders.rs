@@ -1,0 +1,294 @@
+//! What loader workers do to memory: copies on read, batches in shared memory, pools, leaks of their own.
+
+use crate::judge::words::percent;
+use crate::look::Kind;
+use crate::units::show_bytes;
+use crate::verdict::Class;
+
+use super::super::signs::Signs;
+use super::Entry;
+use super::sign::{
+    BARE, CARRIES, Sign, carried_by, goes_on, in_words, large, not, seen, unknown, with_flag,
+};
+
+const WORKERS: [&str; 3] = ["num_workers", "dataloader_num_workers", "workers"];
+/// Copy-on-read: private pages grow and resident memory hardly does.
+const RESIDENT_SHARE: f64 = 0.3;
+
+pub(super) const ENTRIES: &[Entry] = &[
+    Entry {
+        id: "P02",
+        title: "workers copy the data that they only read",
+        cause: "reading a Python object writes its reference count, so pages shared by fork become copies in every worker that reads them",
+        fix: "keep the data in numpy, Arrow or torch arrays, or in shared memory; start workers by spawn or forkserver; fewer workers",
+        sources: &[
+            "https://github.com/pytorch/pytorch/issues/13246",
+            "https://ppwwyyxx.com/blog/2022/Demystify-RAM-Usage-in-Multiprocess-DataLoader/",
+            "https://github.com/metatensor/metatrain/issues/1229",
+        ],
+        blamed: Some("copies by forked workers"),
+        spike: false,
+        signature: copy_on_read,
+        experiment: |signs| {
+            with_flag(
+                signs,
+                &WORKERS,
+                |_| Some("0".to_owned()),
+                "no-workers",
+                "the same job without workers (num_workers=0)",
+                "the tree's sum stays level".to_owned(),
+            )
+        },
+    },
+    Entry {
+        id: "P06",
+        title: "batches stay in shared memory",
+        cause: "tensors that workers hand over live in /dev/shm: workers x prefetch x batch bytes, or somebody keeps them",
+        fix: "smaller prefetch_factor, clone what is kept from a batch, close what was opened; a larger --shm-size only moves the end",
+        sources: &[
+            "https://github.com/pytorch/pytorch/issues/5040",
+            "https://github.com/pytorch/pytorch/issues/1355",
+        ],
+        blamed: Some("batches in shared memory"),
+        spike: false,
+        signature: shared_batches,
+        experiment: |signs| {
+            with_flag(
+                signs,
+                &["prefetch_factor", "dataloader_prefetch_factor"],
+                |value| {
+                    value
+                        .parse::<u64>()
+                        .ok()
+                        .filter(|n| *n > 1)
+                        .map(|n| (n / 2).to_string())
+                },
+                "prefetch",
+                "halve prefetch_factor, or the workers",
+                "shared memory halves if it is the queue; a leak keeps its pace".to_owned(),
+            )
+        },
+    },
+    Entry {
+        id: "P07",
+        title: "a loader's prefetch buffers",
+        cause: "every start of a loader fills workers x prefetch_factor x batch bytes",
+        fix: "size it: it is a constant, not a leak",
+        sources: &["https://github.com/hpcaitech/Open-Sora/issues/526"],
+        blamed: None,
+        spike: false,
+        signature: prefetch,
+        experiment: |signs| {
+            with_flag(
+                signs,
+                &["prefetch_factor", "dataloader_prefetch_factor"],
+                |value| value.parse::<u64>().ok().map(|n| (2 * n).to_string()),
+                "prefetch",
+                "double prefetch_factor",
+                "each stair doubles".to_owned(),
+            )
+        },
+    },
+    Entry {
+        id: "P12",
+        title: "a second pool of workers stays alive",
+        cause: "training and evaluation workers live together (persistent_workers), or a loader is made anew and its old pool stays",
+        fix: "evaluation without persistent workers, let go of the training iterator first",
+        sources: &[
+            "https://github.com/pytorch/pytorch/issues/62066",
+            "https://github.com/huggingface/transformers/issues/30943",
+        ],
+        blamed: None,
+        spike: false,
+        signature: second_pool,
+        experiment: |_| {
+            in_words(
+                "evaluate with num_workers=0",
+                "the stair at the first evaluation is gone",
+            )
+        },
+    },
+    Entry {
+        id: "P23",
+        title: "a worker keeps memory with every sample",
+        cause: "code that runs in the workers keeps what it should free: a native decoder (decord, PyAV, OpenCV), or a list in the dataset",
+        fix: "another decoder (torchcodec), close containers, clear what __getitem__ keeps; recycle workers (persistent_workers=False) until then",
+        sources: &[
+            "https://github.com/dmlc/decord/issues/208",
+            "https://github.com/hpcaitech/Open-Sora/issues/526",
+        ],
+        blamed: Some("decoders and datasets in workers"),
+        spike: false,
+        signature: worker_leak,
+        experiment: |signs| {
+            with_flag(
+                signs,
+                &WORKERS,
+                |_| Some("0".to_owned()),
+                "no-workers",
+                "the same job without workers: the loader's code runs in the trainer",
+                "the trainer grows at the workers' pace".to_owned(),
+            )
+        },
+    },
+    Entry {
+        id: "P32",
+        title: "shared memory that nobody maps",
+        cause: "files in /dev/shm that a killed job or a forgetful loader left behind (torch_*, sem.*, psm_*)",
+        fix: "delete them when no process has them open (fuser); unlink as soon as they are mapped",
+        sources: &["https://www.kernel.org/doc/html/latest/filesystems/tmpfs.html"],
+        blamed: None,
+        spike: false,
+        signature: unmapped,
+        experiment: |_| {
+            in_words(
+                "list /dev/shm with its dates, and fuser on each file",
+                "files that no process has open",
+            )
+        },
+    },
+];
+
+fn copy_on_read(signs: &Signs) -> Vec<Sign> {
+    let Some(copies) = &signs.copies else {
+        return vec![unknown(if signs.recorded {
+            "private pages (USS) were read too rarely"
+        } else {
+            BARE
+        })];
+    };
+    if copies.forked == 0 {
+        return vec![not("no forked workers")];
+    }
+    let grew = signs.tree_grew.unwrap_or(0.0).max(signs.course.grew);
+    let key = if copies.private >= CARRIES * grew && copies.anon <= RESIDENT_SHARE * copies.private
+    {
+        seen(format!(
+            "private pages grew by {} while resident memory grew by {}",
+            show_bytes(copies.private),
+            show_bytes(copies.anon.max(0.0))
+        ))
+    } else {
+        not(format!(
+            "private pages grew by {} and resident memory by {}: nothing was copied",
+            show_bytes(copies.private),
+            show_bytes(copies.anon)
+        ))
+    };
+    vec![key, seen(format!("{} forked processes", copies.forked))]
+}
+
+fn shared_batches(signs: &Signs) -> Vec<Sign> {
+    let key = match (&signs.parts, signs.share(&[Kind::Shared])) {
+        (_, Some(_)) => carried_by(signs, &[Kind::Shared], "shared memory"),
+        (Some(parts), None) => {
+            let shmem = parts.last.shmem - parts.first.shmem;
+            let held =
+                shmem + (parts.last.anon - parts.first.anon) + (parts.last.swap - parts.first.swap);
+            if held > 0.0 && shmem >= CARRIES * held {
+                seen(format!(
+                    "RssShmem grew by {}, {} of all",
+                    show_bytes(shmem),
+                    percent(shmem / held)
+                ))
+            } else {
+                not(format!(
+                    "shared memory grew by {} only",
+                    show_bytes(shmem.max(0.0))
+                ))
+            }
+        }
+        (None, None) => unknown(BARE),
+    };
+    let zero = |name: &str| name.contains("/dev/zero");
+    let named = match signs.shared.first() {
+        Some((name, _)) if zero(name) => not("it is /dev/zero: pinned memory, not batches"),
+        Some((name, bytes)) => seen(format!("{name}: {} more", show_bytes(*bytes))),
+        None => unknown("the names of the shared memory were not seen"),
+    };
+    vec![key, named]
+}
+
+fn prefetch(signs: &Signs) -> Vec<Sign> {
+    if signs.counted.worker_starts == 0 {
+        return vec![not("no workers were started")];
+    }
+    match signs.is_driven_by("worker-start") {
+        Some(driver) => vec![seen(format!(
+            "{} with each started worker",
+            show_bytes(driver.per_unit)
+        ))],
+        None => vec![not("growth does not come with started workers")],
+    }
+}
+
+fn second_pool(signs: &Signs) -> Vec<Sign> {
+    let counted = &signs.counted;
+    let Some(workers) = signs.role("loader-worker") else {
+        return vec![not("no workers")];
+    };
+    let before = counted.worker_starts - counted.later_workers.min(counted.worker_starts);
+    let alive = workers.count as u64;
+    let key = if counted.evaluations > 0 && before > 0 && alive >= 2 * before {
+        seen(format!(
+            "{before} workers before the first evaluation, {alive} alive at a time after it"
+        ))
+    } else {
+        not("the number of workers did not double at an evaluation")
+    };
+    let theirs = if workers.grew >= CARRIES * signs.course.grew {
+        seen(format!(
+            "the workers' memory grew by {}",
+            show_bytes(workers.grew)
+        ))
+    } else {
+        not("the growth is not the workers'")
+    };
+    vec![key, theirs]
+}
+
+fn worker_leak(signs: &Signs) -> Vec<Sign> {
+    if !signs.recorded {
+        return vec![unknown(BARE)];
+    }
+    let role = signs.job.role.as_str();
+    let worker =
+        role == "loader-worker" || (signs.job.forked && role != "trainer" && role != "rank");
+    let key = if worker {
+        seen(format!("the growth is in a {role}"))
+    } else if signs.role("loader-worker").is_some() {
+        not("the workers are flat: the growth is the trainer's")
+    } else {
+        not("there are no workers")
+    };
+    let trainer = match signs.watched_grew {
+        Some(grew) if worker && grew < 0.3 * signs.course.grew => seen(format!(
+            "the watched process grew by {} only",
+            show_bytes(grew.max(0.0))
+        )),
+        _ => unknown("what the watched process did meanwhile is not clear"),
+    };
+    vec![key, goes_on(signs), trainer]
+}
+
+fn unmapped(signs: &Signs) -> Vec<Sign> {
+    let Some(around) = &signs.around else {
+        return vec![unknown(BARE)];
+    };
+    let (Some(first), Some(last)) = (around.first.dev_shm, around.last.dev_shm) else {
+        return vec![unknown("/dev/shm was not read")];
+    };
+    let files = last.0 - first.0;
+    let mapped = signs.parts.map_or(0.0, |p| p.last.shmem - p.first.shmem);
+    let grows = signs.class == Class::Leak || signs.class == Class::TooEarly;
+    if grows && large(signs, files) && files >= CARRIES * signs.course.grew && mapped < 0.3 * files
+    {
+        vec![seen(format!(
+            "/dev/shm holds {} more, of which the process maps {}",
+            show_bytes(files),
+            show_bytes(mapped.max(0.0))
+        ))]
+    } else {
+        vec![not("no growth in /dev/shm beyond what is mapped")]
+    }
+}

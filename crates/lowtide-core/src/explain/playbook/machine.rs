@@ -1,0 +1,255 @@
+//! What lies outside the loop's own heap: cycles and their collector, other processes, swap, the kernel.
+
+use crate::units::show_bytes;
+use crate::verdict::Class;
+
+use super::super::Experiment;
+use super::super::signs::Signs;
+use super::Entry;
+use super::sign::{BARE, CARRIES, FLAT, Sign, goes_on, in_words, large, not, seen, unknown};
+
+/// A collection that frees this share of the level had something to free.
+const COLLECTED: f64 = 0.01;
+/// Calls of the collector that are enough to say that it frees nothing.
+const CALLS: u64 = 3;
+/// Swap takes part from this share of the growth on.
+const SWAPPED: f64 = 0.3;
+/// Seconds of waiting for memory that are no accident.
+const STALLED: f64 = 1.0;
+
+pub(super) const ENTRIES: &[Entry] = &[
+    Entry {
+        id: "P25",
+        title: "reference cycles wait for the garbage collector",
+        cause: "objects that refer to each other hold memory until the collector's oldest generation runs",
+        fix: "break the cycles, gc.collect() every N steps, gc.freeze() after the start",
+        sources: &[
+            "https://github.com/pytorch/pytorch/issues/95462",
+            "https://pytorch.org/blog/understanding-gpu-memory-2/",
+        ],
+        blamed: Some("reference cycles"),
+        spike: true,
+        signature: cycles,
+        experiment: |_| {
+            in_words(
+                "callbacks=[lowtide.cleanup.MemoryCleanup(every=10, trim=False)]: it says what each gc.collect() freed",
+                "collections free as much as the teeth are high",
+            )
+        },
+    },
+    Entry {
+        id: "P26",
+        title: "rollouts are kept by the controller",
+        cause: "trajectories, log-probabilities or encoded images stay in the driver process of a reinforcement learning job",
+        fix: "drop raw payloads once they are sent, a newer vLLM",
+        sources: &[
+            "https://github.com/volcengine/verl/issues/429",
+            "https://github.com/OpenRLHF/OpenRLHF/issues/1065",
+        ],
+        blamed: None,
+        spike: false,
+        signature: controller,
+        experiment: |_| in_words("half the rollout batch", "half the growth per step"),
+    },
+    Entry {
+        id: "P30",
+        title: "memory went to swap",
+        cause: "the machine is short of memory, and the job's pages are swapped out while RSS looks level",
+        fix: "count RSS + swap; forbid swap for the job (memory.swap.max=0) to see it fail early",
+        sources: &["https://docs.kernel.org/accounting/psi.html"],
+        blamed: None,
+        spike: false,
+        signature: swapped,
+        experiment: |_| {
+            in_words(
+                "the same job in a cgroup with memory.swap.max=0",
+                "RSS grows as RSS + swap did",
+            )
+        },
+    },
+    Entry {
+        id: "P31",
+        title: "another process grows",
+        cause: "the process that was watched is not the one that grows: a wrapper, a helper or a sibling",
+        fix: "look at the process that is named",
+        sources: &["https://github.com/leokeba/model-garden"],
+        blamed: None,
+        spike: false,
+        signature: sibling,
+        experiment: |_| Experiment {
+            says: "one look at all processes of the job".to_owned(),
+            command: Some("lowtide ps".to_owned()),
+            expect: "the named process is larger at each look".to_owned(),
+        },
+    },
+    Entry {
+        id: "P35",
+        title: "only rank 0 grows",
+        cause: "logging, gathering of evaluation outputs or assembling checkpoints on the first rank",
+        fix: "move that work, or switch it off",
+        sources: &["https://docs.pytorch.org/docs/stable/distributed.checkpoint.html"],
+        blamed: None,
+        spike: false,
+        signature: rank_zero,
+        experiment: |_| {
+            in_words(
+                "the same job without what only rank 0 does (logging, evaluation)",
+                "rank 0 is as level as the others",
+            )
+        },
+    },
+    Entry {
+        id: "P37",
+        title: "the kernel's own memory grows",
+        cause: "dentries and inodes of millions of small files, sockets: memory of the cgroup that no process holds",
+        fix: "pack files (webdataset, Arrow); it is reclaimed under pressure",
+        sources: &["https://docs.kernel.org/admin-guide/cgroup-v2.html"],
+        blamed: None,
+        spike: false,
+        signature: slab,
+        experiment: |_| {
+            in_words(
+                "read slab_reclaimable in the cgroup's memory.stat; echo 2 > /proc/sys/vm/drop_caches",
+                "the count falls",
+            )
+        },
+    },
+];
+
+fn cycles(signs: &Signs) -> Vec<Sign> {
+    let gc = signs
+        .inside
+        .as_ref()
+        .and_then(|inside| inside.cleaned.get("gc"));
+    match gc {
+        Some(gc) if gc.calls >= CALLS => {
+            let each = gc.freed / gc.calls as f64;
+            if each >= COLLECTED * signs.course.level {
+                vec![seen(format!(
+                    "gc.collect() freed {} in {} calls",
+                    show_bytes(gc.freed),
+                    gc.calls
+                ))]
+            } else {
+                vec![not(format!("gc freed nothing in {} calls", gc.calls))]
+            }
+        }
+        _ if signs.course.teeth => vec![unknown(
+            "it rises and falls like a saw, but who frees it was not measured: lowtide.cleanup.MemoryCleanup(gc=True) would tell",
+        )],
+        _ if signs.class == Class::Spikes => vec![not("no saw-teeth")],
+        _ => vec![unknown(
+            "gc.collect() was not tried: lowtide.cleanup.MemoryCleanup(gc=True) would tell",
+        )],
+    }
+}
+
+fn controller(signs: &Signs) -> Vec<Sign> {
+    let argv = &signs.job.argv;
+    let ray = argv.contains("ray::") || argv.contains("verl") || argv.contains("openrlhf");
+    vec![
+        if ray {
+            seen(format!("the growing process drives rollouts: {argv}"))
+        } else {
+            not("no rollout controller")
+        },
+        goes_on(signs),
+    ]
+}
+
+fn swapped(signs: &Signs) -> Vec<Sign> {
+    let Some(parts) = &signs.parts else {
+        return vec![unknown(BARE)];
+    };
+    let swap = parts.last.swap - parts.first.swap;
+    let stalled = signs
+        .around
+        .as_ref()
+        .and_then(|around| Some(around.last.stalled? - around.first.stalled?));
+    vec![
+        if swap > 0.0 && swap >= SWAPPED * signs.course.grew {
+            seen(format!("{} more in swap", show_bytes(swap)))
+        } else {
+            not("nothing went to swap")
+        },
+        match stalled {
+            Some(seconds) if seconds >= STALLED => {
+                seen(format!("tasks waited {seconds:.0} s for memory"))
+            }
+            Some(_) => not("nobody waited for memory"),
+            None => unknown("pressure was not read"),
+        },
+    ]
+}
+
+fn sibling(signs: &Signs) -> Vec<Sign> {
+    if !signs.recorded {
+        return vec![unknown(BARE)];
+    }
+    let role = signs.job.role.as_str();
+    let known = signs.job.trains || matches!(role, "loader-worker" | "compile-worker" | "logger");
+    let key = if !known && !signs.job.forked && !role.is_empty() {
+        match signs.watched_grew {
+            Some(grew) if grew < FLAT * signs.course.grew => seen(format!(
+                "{} ({role}) grows, the watched process does not",
+                signs.job.argv
+            )),
+            _ => not("the watched process grows"),
+        }
+    } else {
+        not("the growing process is part of the training")
+    };
+    vec![key]
+}
+
+fn rank_zero(signs: &Signs) -> Vec<Sign> {
+    if signs.ranks.len() < 2 {
+        return vec![not("fewer than two ranks")];
+    }
+    let first = signs
+        .ranks
+        .iter()
+        .find(|(rank, _)| *rank == 0)
+        .map_or(0.0, |(_, grew)| *grew);
+    let others = signs.ranks.iter().filter(|(rank, _)| *rank != 0);
+    let most = others.map(|(_, grew)| *grew).fold(0.0, f64::max);
+    vec![
+        if first >= CARRIES * signs.course.grew && most < 0.3 * first {
+            seen(format!(
+                "rank 0 grew by {}, the others by {} at most",
+                show_bytes(first),
+                show_bytes(most)
+            ))
+        } else {
+            not("other ranks grow too")
+        },
+    ]
+}
+
+fn slab(signs: &Signs) -> Vec<Sign> {
+    let Some(around) = &signs.around else {
+        return vec![unknown(BARE)];
+    };
+    let kernel = |group: Option<crate::run::around::Group>| {
+        group
+            .filter(|group| group.only_ours)
+            .and_then(|group| group.kernel)
+    };
+    let (Some(first), Some(last)) = (kernel(around.first.cgroup), kernel(around.last.cgroup))
+    else {
+        return vec![unknown(
+            "the cgroup is shared, or its kernel memory is not told",
+        )];
+    };
+    let grew = last - first;
+    vec![
+        if large(signs, grew) && grew >= CARRIES * signs.course.grew {
+            seen(format!(
+                "kernel memory of the cgroup grew by {}",
+                show_bytes(grew)
+            ))
+        } else {
+            not("the kernel's memory hardly grew")
+        },
+    ]
+}

@@ -1,0 +1,137 @@
+//! The playbook: known causes of growth, each with a signature that can be measured. An entry is data
+//! and one small function from the signs to what was seen of its signature. One file a family.
+//!
+//! The first sign of a signature is its key: without it the entry is not a candidate. A sign that is
+//! contradicted rules the entry out; one that was not measured lowers its score.
+
+mod data;
+mod heap;
+mod loaders;
+mod machine;
+mod phases;
+mod sign;
+#[cfg(test)]
+mod tests;
+mod torch;
+
+pub(crate) use sign::Sign;
+
+use crate::verdict::Class;
+
+use super::signs::Signs;
+use super::{Candidate, Experiment, Statement};
+
+/// Less than half of a signature is no claim.
+const LEAST_SCORE: f64 = 0.5;
+/// Candidates that are told, at most.
+const MOST: usize = 4;
+
+pub(crate) struct Entry {
+    pub id: &'static str,
+    pub title: &'static str,
+    pub cause: &'static str,
+    pub fix: &'static str,
+    pub sources: &'static [&'static str],
+    /// What people call it when they blame it; then it is said too when it is ruled out or untested.
+    pub blamed: Option<&'static str>,
+    /// Speaks of excursions, not of a floor that grows.
+    pub spike: bool,
+    pub signature: fn(&Signs) -> Vec<Sign>,
+    pub experiment: fn(&Signs) -> Experiment,
+}
+
+/// All of it, in the order of the table.
+pub(crate) fn entries() -> impl Iterator<Item = &'static Entry> {
+    data::ENTRIES
+        .iter()
+        .chain(loaders::ENTRIES)
+        .chain(torch::ENTRIES)
+        .chain(phases::ENTRIES)
+        .chain(heap::ENTRIES)
+        .chain(machine::ENTRIES)
+}
+
+#[derive(Default)]
+pub(crate) struct Matched {
+    pub candidates: Vec<Candidate>,
+    pub ruled_out: Vec<Statement>,
+    pub untested: Vec<Statement>,
+}
+
+pub(crate) fn matched(signs: &Signs) -> Matched {
+    let mut matched = Matched::default();
+    for entry in entries() {
+        match entry.look(signs) {
+            Found::Candidate(candidate) => matched.candidates.push(candidate),
+            Found::RuledOut(statement) => matched.ruled_out.push(statement),
+            Found::Untested(statement) => matched.untested.push(statement),
+            Found::Nothing => {}
+        }
+    }
+    let seen = |candidate: &Candidate| candidate.because.len();
+    matched
+        .candidates
+        .sort_by(|a, b| b.score.total_cmp(&a.score).then(seen(b).cmp(&seen(a))));
+    matched.candidates.truncate(MOST);
+    matched
+}
+
+enum Found {
+    Candidate(Candidate),
+    RuledOut(Statement),
+    Untested(Statement),
+    Nothing,
+}
+
+impl Entry {
+    /// Whether there is anything that it could explain.
+    fn asked(&self, signs: &Signs) -> bool {
+        if self.spike {
+            return signs.class != Class::Stable;
+        }
+        signs.course.grew > 0.0 && signs.class != Class::Stable
+    }
+
+    fn look(&self, signs: &Signs) -> Found {
+        if !self.asked(signs) {
+            return Found::Nothing;
+        }
+        let signature = (self.signature)(signs);
+        let say = |says: &str| Statement {
+            about: match self.blamed {
+                Some(name) => format!("{} {name}", self.id),
+                None => format!("{} {}", self.id, self.title),
+            },
+            says: says.to_owned(),
+        };
+        let seen: Vec<String> = signature.iter().filter_map(Sign::seen).collect();
+        let key = matches!(signature.first(), Some(Sign::Seen(_)));
+        if let Some(against) = signature.iter().find_map(Sign::not) {
+            return if self.blamed.is_some() || (key && seen.len() > 1) {
+                Found::RuledOut(say(against))
+            } else {
+                Found::Nothing
+            };
+        }
+        let score = seen.len() as f64 / signature.len().max(1) as f64;
+        if key && score >= LEAST_SCORE {
+            return Found::Candidate(Candidate {
+                id: self.id.to_owned(),
+                title: self.title.to_owned(),
+                score,
+                because: seen,
+                cause: self.cause.to_owned(),
+                experiment: (self.experiment)(signs),
+                fix: self.fix.to_owned(),
+                sources: self.sources.iter().map(|s| (*s).to_owned()).collect(),
+            });
+        }
+        let missing = signature.iter().find_map(Sign::unknown);
+        match missing {
+            Some(missing) if self.blamed.is_some() || score >= LEAST_SCORE => {
+                Found::Untested(say(missing))
+            }
+            _ => Found::Nothing,
+        }
+    }
+}

@@ -1,0 +1,287 @@
+//! What evaluations, saves, log calls and tools on the side take or keep.
+
+use crate::look::Kind;
+use crate::units::show_bytes;
+use crate::verdict::{Axis, Class};
+
+use super::super::signs::{Excursion, Signs};
+use super::Entry;
+use super::sign::{
+    BARE, Sign, carried_by, goes_on, in_words, large, not, seen, unknown, with_env, with_flag,
+};
+
+/// What stays after an excursion, as a share of it, when it "returns".
+const RETURNS: f64 = 0.2;
+/// Excursions are of the same height when the largest is at most this many times the smallest.
+const ALIKE: f64 = 2.0;
+/// Lists of metrics cannot keep more than this in a step: 250 dictionary entries are about 0.1 MB.
+const METRICS: f64 = 50_000.0;
+
+pub(super) const ENTRIES: &[Entry] = &[
+    Entry {
+        id: "P10",
+        title: "evaluation gathers its outputs",
+        cause: "the loop collects the logits of the whole evaluation set before it computes metrics: examples x tokens x vocabulary x 4 bytes, twice or three times that while they are joined",
+        fix: "prediction_loss_only=True or preprocess_logits_for_metrics (argmax), batch_eval_metrics, a smaller evaluation set",
+        sources: &[
+            "https://github.com/huggingface/transformers/issues/15466",
+            "https://github.com/huggingface/transformers/issues/12878",
+            "https://github.com/huggingface/transformers/issues/10722",
+        ],
+        blamed: Some("evaluation"),
+        spike: true,
+        signature: eval_ramp,
+        experiment: |signs| {
+            with_flag(
+                signs,
+                &["eval_examples", "max_eval_samples", "eval_samples"],
+                |value| {
+                    value
+                        .parse::<u64>()
+                        .ok()
+                        .filter(|n| *n > 1)
+                        .map(|n| (n / 2).to_string())
+                },
+                "half-eval",
+                "evaluate on half the examples, or set prediction_loss_only=True",
+                "the excursion is half as high, or gone".to_owned(),
+            )
+        },
+    },
+    Entry {
+        id: "P11",
+        title: "each evaluation leaves something behind",
+        cause: "outputs kept by the loop or by a metric until the next evaluation, or in a list for ever",
+        fix: "clear them at the end of the evaluation; a newer Lightning",
+        sources: &[
+            "https://github.com/Lightning-AI/pytorch-lightning/issues/5735",
+            "https://github.com/Lightning-AI/pytorch-lightning/issues/14270",
+        ],
+        blamed: None,
+        spike: false,
+        signature: |signs| {
+            vec![match signs.is_driven_by("evaluation") {
+                Some(driver) => seen(format!(
+                    "{} with each evaluation, nothing between them",
+                    show_bytes(driver.per_unit)
+                )),
+                None if signs.counted.evaluations == 0 => not("no evaluations"),
+                None => not("growth does not come with evaluations"),
+            }]
+        },
+        experiment: |_| {
+            in_words(
+                "the same job without evaluation (eval_strategy=no, limit_val_batches=0)",
+                "the stairs are gone",
+            )
+        },
+    },
+    Entry {
+        id: "P20",
+        title: "saving a checkpoint",
+        cause: "a state_dict copied to the host, staging of asynchronous saves, torch.save buffers; if it stays: staging that is never freed",
+        fix: "sharded saves, wait for the save before, reuse of staging buffers; leave headroom for it",
+        sources: &[
+            "https://github.com/pytorch/pytorch/issues/170163",
+            "https://github.com/NVIDIA/Megatron-LM/issues/61",
+        ],
+        blamed: None,
+        spike: true,
+        signature: saves,
+        experiment: |signs| {
+            with_flag(
+                signs,
+                &["save_steps", "save_every"],
+                |value| value.parse::<u64>().ok().map(|n| (2 * n).to_string()),
+                "rarer-saves",
+                "save half as often",
+                "half as many rises, of the same height".to_owned(),
+            )
+        },
+    },
+    Entry {
+        id: "P21",
+        title: "a logger keeps what it is given",
+        cause: "wandb tables, media and watch(), figures that are never closed, queues of TensorBoard",
+        fix: "close figures, Agg backend, smaller media, log more rarely, update the logger",
+        sources: &[
+            "https://github.com/wandb/wandb/issues/2644",
+            "https://github.com/pytorch/pytorch/issues/43616",
+        ],
+        blamed: Some("loggers"),
+        spike: false,
+        signature: loggers,
+        experiment: |signs| {
+            with_env(
+                signs,
+                &["WANDB_MODE=disabled", "MLFLOW_TRACKING_URI="],
+                "the same job without its loggers (or log ten times as rarely)",
+                "the growth is gone, or a tenth",
+            )
+        },
+    },
+    Entry {
+        id: "P22",
+        title: "lists of metrics grow",
+        cause: "state.log_history, a list of losses, exceptions kept with their tracebacks",
+        fix: "a deque with a length, or write them out",
+        sources: &["https://docs.python.org/3/library/collections.html#collections.deque"],
+        blamed: Some("log history and metric lists"),
+        spike: false,
+        signature: metric_lists,
+        experiment: |_| {
+            in_words(
+                "LowtideCallback() counts objects by type: look at what grew at the end",
+                "dict, float or list lead",
+            )
+        },
+    },
+    Entry {
+        id: "P28",
+        title: "a profiler keeps its events",
+        cause: "torch.profiler, memory history, tracemalloc or memray keep events as long as they run",
+        fix: "a schedule, max_entries, or switch it off",
+        sources: &[
+            "https://github.com/bloomberg/memray/issues/565",
+            "https://github.com/pytorch/pytorch/issues/129674",
+        ],
+        blamed: None,
+        spike: false,
+        signature: profilers,
+        experiment: |signs| {
+            with_env(
+                signs,
+                &["PYTHONTRACEMALLOC=0"],
+                "the same job without the profiler",
+                "the growth is gone",
+            )
+        },
+    },
+];
+
+fn excursion(signs: &Signs, excursion: &Excursion, name: &str) -> Vec<Sign> {
+    if excursion.seen == 0 {
+        return vec![if signs.recorded {
+            not(format!("no {name} was seen"))
+        } else {
+            unknown(format!("a bare log does not say when a {name} runs"))
+        }];
+    }
+    let key = if large(signs, excursion.rise) {
+        seen(format!(
+            "{} {name}s took {} on top, {} at most",
+            excursion.seen,
+            show_bytes(excursion.rise),
+            show_bytes(excursion.most)
+        ))
+    } else {
+        not(format!(
+            "a {name} took {} on top",
+            show_bytes(excursion.rise.max(0.0))
+        ))
+    };
+    let returns = if excursion.kept <= RETURNS * excursion.rise {
+        seen("memory came back after it")
+    } else {
+        not(format!("{} stayed after it", show_bytes(excursion.kept)))
+    };
+    vec![key, returns]
+}
+
+fn eval_ramp(signs: &Signs) -> Vec<Sign> {
+    let mut found = excursion(signs, &signs.evaluation, "evaluation");
+    let evaluation = &signs.evaluation;
+    if evaluation.seen >= 2 && evaluation.least > 0.0 {
+        found.push(if evaluation.most <= ALIKE * evaluation.least {
+            seen("each as high as the others")
+        } else {
+            unknown("they differ in height")
+        });
+    }
+    found
+}
+
+fn saves(signs: &Signs) -> Vec<Sign> {
+    if let Some(driver) = signs.is_driven_by("save") {
+        return vec![seen(format!(
+            "{} stay with each save",
+            show_bytes(driver.per_unit)
+        ))];
+    }
+    excursion(signs, &signs.save, "save")
+}
+
+fn loggers(signs: &Signs) -> Vec<Sign> {
+    if !signs.recorded {
+        return vec![unknown(BARE)];
+    }
+    if signs.job.role == "logger" {
+        return vec![
+            seen(format!(
+                "the growing process is a logger: {}",
+                signs.job.argv
+            )),
+            goes_on(signs),
+        ];
+    }
+    if let Some(driver) = signs.is_driven_by("log") {
+        return vec![
+            seen(format!(
+                "{} with each log call",
+                show_bytes(driver.per_unit)
+            )),
+            goes_on(signs),
+        ];
+    }
+    let key = if signs.counted.logs == 0 {
+        unknown("log calls were not told: LowtideCallback() does")
+    } else if signs.may_be_driven_by("log") {
+        unknown("log calls came as regularly as steps: log ten times as rarely to part them")
+    } else {
+        not("growth does not come with log calls")
+    };
+    vec![key, goes_on(signs)]
+}
+
+fn metric_lists(signs: &Signs) -> Vec<Sign> {
+    if signs.axis != Axis::Step {
+        return vec![unknown("steps are not known")];
+    }
+    let key = match goes_on(signs) {
+        Sign::Seen(_) if signs.course.rate < METRICS => {
+            seen(format!("{} a step", show_bytes(signs.course.rate)))
+        }
+        Sign::Seen(_) => not(format!(
+            "{} a step: a list of numbers keeps less than {} a step",
+            show_bytes(signs.course.rate),
+            show_bytes(METRICS)
+        )),
+        other => other,
+    };
+    vec![
+        key,
+        carried_by(signs, &[Kind::PythonLive], "Python small objects"),
+    ]
+}
+
+fn profilers(signs: &Signs) -> Vec<Sign> {
+    let argv = &signs.job.argv;
+    let named = ["memray", "-X tracemalloc", "scalene"]
+        .into_iter()
+        .find(|name| argv.contains(name));
+    let set = signs
+        .job
+        .env
+        .iter()
+        .find(|(name, value)| name == "PYTHONTRACEMALLOC" && value != "0");
+    let key = match (named, set) {
+        (Some(name), _) => seen(format!("the job runs under {name}")),
+        (_, Some((name, value))) => seen(format!("{name}={value}")),
+        _ => not("no profiler in the command"),
+    };
+    let grows = match signs.class {
+        Class::WarmUp => not("growth ended while it ran on"),
+        _ => goes_on(signs),
+    };
+    vec![key, grows]
+}

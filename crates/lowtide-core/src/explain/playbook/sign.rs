@@ -1,0 +1,298 @@
+//! One sign of a signature, and the signs that many entries share.
+
+use crate::judge::words::{pace, percent, place, stretch};
+use crate::look::Kind;
+use crate::units::show_bytes;
+use crate::verdict::Class;
+
+use super::super::Experiment;
+use super::super::signs::Signs;
+
+/// A kind of memory carries the growth from this share on.
+pub(super) const CARRIES: f64 = 0.5;
+/// Below this share it does not take part.
+pub(super) const FLAT: f64 = 0.1;
+/// Tensors explain a growth from this share of it on: what is kept with them is never all of it.
+const TENSOR_SHARE: f64 = 0.3;
+/// Tensors with a graph that are left over from each step, at least, when graphs are kept.
+const GRAPHS_A_STEP: f64 = 0.5;
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Sign {
+    /// Measured, and it fits.
+    Seen(String),
+    /// Measured, and it contradicts.
+    Not(String),
+    /// Not measured; what would show it.
+    Unknown(String),
+}
+
+impl Sign {
+    pub fn seen(&self) -> Option<String> {
+        match self {
+            Sign::Seen(says) => Some(says.clone()),
+            _ => None,
+        }
+    }
+
+    pub fn not(&self) -> Option<&str> {
+        match self {
+            Sign::Not(says) => Some(says),
+            _ => None,
+        }
+    }
+
+    pub fn unknown(&self) -> Option<&str> {
+        match self {
+            Sign::Unknown(says) => Some(says),
+            _ => None,
+        }
+    }
+}
+
+pub(super) fn seen(says: impl Into<String>) -> Sign {
+    Sign::Seen(says.into())
+}
+
+pub(super) fn not(says: impl Into<String>) -> Sign {
+    Sign::Not(says.into())
+}
+
+pub(super) fn unknown(says: impl Into<String>) -> Sign {
+    Sign::Unknown(says.into())
+}
+
+pub(super) const BARE: &str =
+    "a bare log shows one number; `lowtide run -- …` records what would tell";
+const NO_LOOKS: &str = "no two looks into the process show where the bytes are";
+const NO_TENSORS: &str = "tensors were not counted: lowtide.hf.LowtideCallback() does";
+
+/// It grows with the work of every step, and has not stopped.
+pub(super) fn goes_on(signs: &Signs) -> Sign {
+    let axis = signs.axis;
+    match signs.class {
+        Class::WarmUp => not(format!(
+            "growth ended at {} and the loop went on for {}: what every step does would have gone on",
+            place(axis, signs.course.settled.unwrap_or(signs.course.to)),
+            stretch(axis, signs.after())
+        )),
+        Class::Leak => {
+            let event = signs.drivers.first().filter(|driver| {
+                !driver.tied
+                    && !matches!(driver.name.as_str(), "step" | "time" | "new-example")
+                    && !signs.may_be_driven_by("step")
+                    && !signs.may_be_driven_by("time")
+            });
+            match event {
+                Some(event) => not(format!(
+                    "it grows with each {}, not with each step",
+                    event.name
+                )),
+                None => seen(format!("{}, and it goes on", pace(axis, signs.course.rate))),
+            }
+        }
+        Class::TooEarly => unknown(match signs.course.decides_at {
+            Some(at) => format!(
+                "whether it goes on is not decided before {}",
+                place(axis, at)
+            ),
+            None => "whether it goes on is not decided yet".to_owned(),
+        }),
+        Class::Spikes | Class::Stable => not("the floor does not grow"),
+    }
+}
+
+/// These kinds of memory carry the growth.
+pub(super) fn carried_by(signs: &Signs, kinds: &[Kind], name: &str) -> Sign {
+    let Some(memory) = signs.memory_that_grew() else {
+        return unknown(if signs.recorded { NO_LOOKS } else { BARE });
+    };
+    let share = signs.share(kinds).unwrap_or(0.0);
+    let grew = share * memory.grew;
+    let largest = memory.parts.first();
+    if share >= CARRIES {
+        seen(format!(
+            "{name}: {} more, {} of the growth",
+            show_bytes(grew),
+            percent(share)
+        ))
+    } else {
+        let instead = largest.map_or(String::new(), |part| format!("; it is in {}", part.name));
+        not(format!(
+            "{name} took {} of the growth{instead}",
+            percent(share.max(0.0))
+        ))
+    }
+}
+
+pub(super) const MALLOC: [Kind; 4] = [
+    Kind::GlibcLive,
+    Kind::GlibcMapped,
+    Kind::GlibcFree,
+    Kind::GlibcHoles,
+];
+/// Freed by the program, and still there.
+pub(super) const FREED: [Kind; 2] = [Kind::GlibcFree, Kind::GlibcHoles];
+pub(super) const MALLOC_IN_USE: [Kind; 2] = [Kind::GlibcLive, Kind::GlibcMapped];
+
+/// Python's own count of tensors.
+pub(super) enum Tensors {
+    Grow(String),
+    Flat(String),
+    Unknown(&'static str),
+}
+
+pub(super) fn tensors(signs: &Signs) -> Tensors {
+    let Some(inside) = &signs.inside else {
+        return Tensors::Unknown(if signs.recorded { NO_TENSORS } else { BARE });
+    };
+    let (first, last) = (&inside.span.first, &inside.span.last);
+    let bytes = last.host_bytes - first.host_bytes;
+    let graphs = last.with_graph - first.with_graph;
+    let steps = match (first.at.step, last.at.step) {
+        (Some(from), Some(to)) if to > from => to - from,
+        _ => f64::INFINITY,
+    };
+    let told = format!(
+        "tensors {:.0} -> {:.0}, their storages {} -> {} in {} looks",
+        first.tensors,
+        last.tensors,
+        show_bytes(first.host_bytes),
+        show_bytes(last.host_bytes),
+        inside.looks
+    );
+    if inside.held <= 0.0 {
+        return Tensors::Unknown("nothing grew between the looks from inside");
+    }
+    if graphs >= GRAPHS_A_STEP * steps {
+        let told = format!("{told}, {graphs:.0} more of them with a graph");
+        return Tensors::Grow(told);
+    }
+    if bytes >= TENSOR_SHARE * inside.held {
+        return Tensors::Grow(told);
+    }
+    if bytes < FLAT * inside.held {
+        return Tensors::Flat(format!(
+            "{told} while memory grew by {}",
+            show_bytes(inside.held)
+        ));
+    }
+    Tensors::Unknown("tensors took a part of the growth, neither most of it nor none")
+}
+
+pub(super) fn is_trainer(signs: &Signs) -> Sign {
+    if !signs.recorded {
+        return unknown(BARE);
+    }
+    if signs.job.trains && signs.job.libtorch {
+        seen("the growing process trains with torch")
+    } else if signs.job.libtorch {
+        not(format!(
+            "the growth is in a {}, not in the trainer",
+            signs.job.role
+        ))
+    } else {
+        not("the growing process does not use torch")
+    }
+}
+
+/// A share of the job's level that is worth a claim.
+pub(super) fn large(signs: &Signs, bytes: f64) -> bool {
+    bytes >= 0.1 * signs.course.level.max(1.0)
+}
+
+/// The same job with something changed, for a shell.
+fn rerun(signs: &Signs, prefix: &[&str], command: &[String], arm: &str) -> Option<String> {
+    if command.is_empty() {
+        return None;
+    }
+    let words: Vec<String> = prefix
+        .iter()
+        .map(|word| quoted(word))
+        .chain(command.iter().map(|word| quoted(word)))
+        .collect();
+    Some(format!(
+        "lowtide run -o {arm} -- {}; lowtide check {arm} --baseline {}",
+        words.join(" "),
+        quoted(&signs.job.name)
+    ))
+}
+
+/// An experiment that sets environment variables.
+pub(super) fn with_env(signs: &Signs, set: &[&str], says: &str, expect: &str) -> Experiment {
+    let mut prefix = vec!["env"];
+    prefix.extend(set);
+    let name = set
+        .first()
+        .and_then(|set| set.split('=').next())
+        .unwrap_or("arm");
+    let arm = name.trim_matches('_').to_lowercase().replace('_', "-");
+    Experiment {
+        says: says.to_owned(),
+        command: rerun(signs, &prefix, &signs.job.command, &arm),
+        expect: expect.to_owned(),
+    }
+}
+
+/// An experiment that changes the value of a flag, if the command has one of these.
+pub(super) fn with_flag(
+    signs: &Signs,
+    flags: &[&str],
+    change: impl Fn(&str) -> Option<String>,
+    arm: &str,
+    says: &str,
+    expect: String,
+) -> Experiment {
+    let mut command = signs.job.command.clone();
+    let mut changed = false;
+    for at in 0..command.len() {
+        let word = command[at].clone();
+        let (name, value) = match word.split_once('=') {
+            Some((name, value)) => (name, Some(value)),
+            None => (word.as_str(), None),
+        };
+        if !flags.contains(&name.replace('-', "_").trim_start_matches('_'))
+            || !word.starts_with('-')
+        {
+            continue;
+        }
+        let new = match value {
+            Some(value) => change(value).map(|new| (at, format!("{name}={new}"))),
+            None => command
+                .get(at + 1)
+                .and_then(|v| change(v))
+                .map(|new| (at + 1, new)),
+        };
+        if let Some((at, new)) = new {
+            command[at] = new;
+            changed = true;
+        }
+    }
+    Experiment {
+        says: says.to_owned(),
+        command: if changed {
+            rerun(signs, &[], &command, arm)
+        } else {
+            None
+        },
+        expect,
+    }
+}
+
+pub(super) fn in_words(says: &str, expect: &str) -> Experiment {
+    Experiment {
+        says: says.to_owned(),
+        command: None,
+        expect: expect.to_owned(),
+    }
+}
+
+/// As a shell reads it back.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}

@@ -1,0 +1,430 @@
+//! What torch keeps: graphs, pinned memory, compiled code, compile workers, contexts, GPU pools.
+
+use crate::judge::words::{percent, place};
+use crate::units::show_bytes;
+use crate::verdict::{Class, Meter};
+
+use super::super::signs::Signs;
+use super::Entry;
+use super::sign::{
+    BARE, CARRIES, FLAT, MALLOC, Sign, Tensors, carried_by, goes_on, in_words, is_trainer, not,
+    seen, tensors, unknown, with_env,
+};
+
+/// Small blocks that make up this share of the growth are nodes of something that is linked together.
+const NODES: f64 = 0.2;
+/// New executable mappings that are more than a library loaded late.
+const NEW_CODE: u64 = 8;
+
+pub(super) const ENTRIES: &[Entry] = &[
+    Entry {
+        id: "P08",
+        title: "pinned host memory is cached",
+        cause: "torch's caching host allocator keeps pinned blocks, rounded up to powers of two",
+        fix: "pad or bucket batch sizes, smaller prefetch, pin_memory=False; torch.accelerator.memory.empty_host_cache()",
+        sources: &[
+            "https://github.com/pytorch/pytorch/issues/95823",
+            "https://github.com/pytorch/pytorch/issues/97432",
+        ],
+        blamed: Some("CUDA pinned memory pool"),
+        spike: false,
+        signature: pinned,
+        experiment: |_| {
+            in_words(
+                "pin_memory=False (dataloader_pin_memory of the Trainer)",
+                "shared memory stays level",
+            )
+        },
+    },
+    Entry {
+        id: "P09",
+        title: "the autograd graph or tensors of each step are kept",
+        cause: "something holds what a step made: `total += loss`, a list of outputs, retain_graph, hooks, self.log of tensors",
+        fix: "`.item()` or `.detach()` before keeping, metric objects, clear lists",
+        sources: &[
+            "https://docs.pytorch.org/docs/stable/notes/faq.html",
+            "https://github.com/huggingface/transformers/issues/6999",
+            "https://github.com/Lightning-AI/pytorch-lightning/issues/4556",
+        ],
+        blamed: Some("gradients and autograd graphs"),
+        spike: false,
+        signature: kept_graph,
+        experiment: |_| {
+            in_words(
+                "detach in the loop what outlives a step (`loss.item()`), one place at a time, and run again",
+                "the rate falls to nothing with the right one",
+            )
+        },
+    },
+    Entry {
+        id: "P15",
+        title: "recompilation on new shapes or values",
+        cause: "torch.compile makes new code for each new shape or value, and keeps it with its guards",
+        fix: "mark_dynamic or dynamic=True, pad shapes, floats as tensors, torch._dynamo.reset() between phases",
+        sources: &[
+            "https://docs.pytorch.org/docs/stable/compile/programming_model.recompilation.html",
+            "https://github.com/pytorch/pytorch/issues/149834",
+        ],
+        blamed: Some("compile cache"),
+        spike: false,
+        signature: recompiles,
+        experiment: |signs| {
+            with_env(
+                signs,
+                &["TORCH_COMPILE_DISABLE=1"],
+                "the same job without torch.compile",
+                "the growth is gone (and steps may be slower)",
+            )
+        },
+    },
+    Entry {
+        id: "P16",
+        title: "compile workers",
+        cause: "Inductor starts a pool of compile workers, each with torch imported",
+        fix: "TORCHINDUCTOR_COMPILE_THREADS=4 or less; a newer torch lets the pool rest",
+        sources: &[
+            "https://github.com/pytorch/pytorch/issues/105832",
+            "https://github.com/pytorch/pytorch/pull/149168",
+        ],
+        blamed: Some("compile workers"),
+        spike: false,
+        signature: compile_workers,
+        experiment: |signs| {
+            with_env(
+                signs,
+                &["TORCHINDUCTOR_COMPILE_THREADS=1"],
+                "the same job with one compile thread",
+                "their memory is gone",
+            )
+        },
+    },
+    Entry {
+        id: "P17",
+        title: "oneDNN keeps a primitive for every shape",
+        cause: "on the CPU oneDNN caches about a thousand primitives, one for each input shape",
+        fix: "bucket shapes, or a lower ONEDNN_PRIMITIVE_CACHE_CAPACITY",
+        sources: &[
+            "https://github.com/pytorch/pytorch/issues/27971",
+            "https://github.com/oneapi-src/oneDNN/issues/489",
+        ],
+        blamed: None,
+        spike: false,
+        signature: |signs| {
+            vec![
+                unknown("input shapes are not told"),
+                if signs.job.libtorch && !signs.job.libcuda {
+                    seen("torch on the CPU")
+                } else {
+                    not("no torch on the CPU")
+                },
+                carried_by(signs, &MALLOC, "malloc"),
+            ]
+        },
+        experiment: |signs| {
+            with_env(
+                signs,
+                &["ONEDNN_PRIMITIVE_CACHE_CAPACITY=1"],
+                "the same job with a cache of one primitive",
+                "the growth is gone",
+            )
+        },
+    },
+    Entry {
+        id: "P18",
+        title: "one-time start of a library",
+        cause: "CUDA context, lazily loaded modules, optimizer state made in the first step (8 bytes a parameter for Adam)",
+        fix: "none is needed: a constant",
+        sources: &["https://github.com/deepspeedai/DeepSpeed/issues/7693"],
+        blamed: Some("CUDA context and first-step state"),
+        spike: false,
+        signature: first_steps,
+        experiment: |_| in_words("look at the second run", "the same step at the same place"),
+    },
+    Entry {
+        id: "P24",
+        title: "buffers of collectives",
+        cause: "gloo and NCCL keep host buffers and proxy connections",
+        fix: "a newer NCCL, a smaller NCCL_BUFFSIZE",
+        sources: &[
+            "https://github.com/NVIDIA/nccl/issues/1944",
+            "https://github.com/pytorch/pytorch/issues/16144",
+        ],
+        blamed: None,
+        spike: false,
+        signature: |signs| {
+            vec![
+                match signs.ranks.len() {
+                    0 | 1 => not("one rank: no collectives"),
+                    n => unknown(format!("{n} ranks, but collectives are not counted")),
+                },
+                goes_on(signs),
+            ]
+        },
+        experiment: |signs| {
+            with_env(
+                signs,
+                &["NCCL_BUFFSIZE=1048576"],
+                "the same job with smaller NCCL buffers",
+                "the growth shrinks with them",
+            )
+        },
+    },
+    Entry {
+        id: "P33",
+        title: "GPU memory is cached in pieces",
+        cause: "torch's caching allocator reserves more and more because free pieces do not fit (variable lengths)",
+        fix: "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, bucket lengths, empty_cache between phases",
+        sources: &["https://docs.pytorch.org/docs/stable/notes/cuda.html"],
+        blamed: Some("CUDA caching allocator"),
+        spike: false,
+        signature: gpu_pieces,
+        experiment: |signs| {
+            with_env(
+                signs,
+                &["PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"],
+                "the same job with expandable segments",
+                "reserved memory stays near what is allocated",
+            )
+        },
+    },
+    Entry {
+        id: "P34",
+        title: "GPU memory outside torch's pool",
+        cause: "NCCL, cuBLAS and cuDNN workspaces, further contexts (workers that touch CUDA: 300 to 500 MB each), CUDA graphs",
+        fix: "keep CUDA out of workers, fewer communicators",
+        sources: &["https://github.com/pytorch/pytorch/issues/3732"],
+        blamed: Some("CUDA workspaces and contexts"),
+        spike: false,
+        signature: gpu_outside,
+        experiment: |_| {
+            in_words(
+                "start workers with CUDA_VISIBLE_DEVICES= (empty)",
+                "what the workers held on the GPU is gone",
+            )
+        },
+    },
+];
+
+fn pinned(signs: &Signs) -> Vec<Sign> {
+    let counted = signs.inside.as_ref().and_then(|inside| {
+        let (first, last) = (inside.span.first.cuda?, inside.span.last.cuda?);
+        Some((last.pinned? - first.pinned?, inside.held))
+    });
+    if let Some((grew, held)) = counted {
+        return vec![if grew >= CARRIES * held && grew > 0.0 {
+            seen(format!(
+                "torch's pinned memory grew by {}",
+                show_bytes(grew)
+            ))
+        } else {
+            not(format!(
+                "torch's pinned memory grew by {} only",
+                show_bytes(grew)
+            ))
+        }];
+    }
+    let zero: f64 = signs
+        .shared
+        .iter()
+        .filter(|(name, _)| name.contains("/dev/zero"))
+        .map(|(_, bytes)| bytes)
+        .sum();
+    match signs.memory_that_grew() {
+        Some(memory) if zero >= CARRIES * memory.grew => vec![
+            seen(format!("/dev/zero mappings grew by {}", show_bytes(zero))),
+            if signs.job.libcuda {
+                seen("the process uses CUDA")
+            } else {
+                not("the process does not use CUDA")
+            },
+        ],
+        Some(_) => vec![not("no /dev/zero or device mapping grew")],
+        None => match &signs.parts {
+            Some(parts) if parts.last.shmem - parts.first.shmem < FLAT * signs.course.grew => {
+                vec![not(format!(
+                    "pinned memory is shared memory, and that grew by {} only",
+                    show_bytes((parts.last.shmem - parts.first.shmem).max(0.0))
+                ))]
+            }
+            Some(_) => vec![unknown("which shared memory grew was not seen")],
+            None => vec![unknown(BARE)],
+        },
+    }
+}
+
+fn kept_graph(signs: &Signs) -> Vec<Sign> {
+    let nodes = signs
+        .blocks
+        .zip(signs.memory_that_grew())
+        .map(|(blocks, memory)| blocks.small / memory.grew);
+    let kept = match (tensors(signs), nodes) {
+        (Tensors::Grow(says), _) => seen(says),
+        (_, Some(share)) if share >= NODES => seen(format!(
+            "blocks below 1 kB make up {} of the growth: nodes, whose tensors Python may not know",
+            percent(share)
+        )),
+        (Tensors::Flat(says), _) => not(says),
+        (Tensors::Unknown(why), _) => unknown(why),
+    };
+    vec![
+        goes_on(signs),
+        kept,
+        is_trainer(signs),
+        carried_by(signs, &MALLOC, "malloc"),
+    ]
+}
+
+fn recompiles(signs: &Signs) -> Vec<Sign> {
+    if !signs.recorded {
+        return vec![unknown(
+            "slow steps and new code are not in a bare log: TORCH_COMPILE_DISABLE=1 would tell",
+        )];
+    }
+    if !signs.job.libtorch {
+        return vec![not("the growing process does not use torch")];
+    }
+    let guards = signs.inside.as_ref().and_then(|inside| {
+        let compiled = |line: &&String| {
+            ["dynamo", "Guard", "inductor", "aot_autograd", "fx."]
+                .iter()
+                .any(|word| line.contains(word))
+        };
+        inside.grew.iter().find(compiled)
+    });
+    let new_code = signs
+        .counts
+        .map(|counts| counts.last.code_maps.saturating_sub(counts.first.code_maps));
+    let slow = signs.counted.slow_steps;
+    let key = if let Some(driver) = signs.is_driven_by("recompile") {
+        seen(format!(
+            "{} with each slow step",
+            show_bytes(driver.per_unit)
+        ))
+    } else if let Some(line) = guards {
+        seen(format!("what torch.compile keeps grew: {line}"))
+    } else {
+        match (new_code, signs.counted.paced) {
+            (Some(code), _) if code >= NEW_CODE && slow > 0 => seen(format!(
+                "{code} new executable mappings and {slow} slow steps"
+            )),
+            (Some(code), true) if code < NEW_CODE && slow == 0 => not(format!(
+                "{code} new executable mappings, and no step was slow"
+            )),
+            (None, true) if slow == 0 => unknown("no step was slow; new code was not looked for"),
+            _ => unknown(
+                "slow steps and new code do not show it: TORCH_COMPILE_DISABLE=1 would tell",
+            ),
+        }
+    };
+    vec![key]
+}
+
+fn compile_workers(signs: &Signs) -> Vec<Sign> {
+    if !signs.recorded {
+        return vec![unknown(
+            "a bare log does not show other processes; `lowtide run -- …` does",
+        )];
+    }
+    match signs.role("compile-worker") {
+        None => vec![not("there were none")],
+        Some(pool) if pool.grew >= CARRIES * signs.course.grew => vec![seen(format!(
+            "{} compile workers grew by {}",
+            pool.count,
+            show_bytes(pool.grew)
+        ))],
+        Some(pool) => vec![not(format!(
+            "{} of them held {} in all and grew by {}: overhead, not this growth",
+            pool.count,
+            show_bytes(pool.own),
+            show_bytes(pool.grew.max(0.0))
+        ))],
+    }
+}
+
+fn first_steps(signs: &Signs) -> Vec<Sign> {
+    let course = &signs.course;
+    let watched = (course.end - course.begin).max(f64::MIN_POSITIVE);
+    let lasted = (course.to - course.begin) / watched;
+    let key = if signs.class == Class::WarmUp && lasted <= 0.1 && course.rises < 4.0 {
+        seen(format!(
+            "one step of {} that was over at {}",
+            show_bytes(course.grew),
+            place(signs.axis, course.to)
+        ))
+    } else {
+        not(format!(
+            "it grew until {}, not at the start only",
+            place(signs.axis, course.to)
+        ))
+    };
+    let torch = if signs.job.libtorch {
+        seen("the process loads torch")
+    } else {
+        unknown(BARE)
+    };
+    vec![key, torch]
+}
+
+fn gpu_pieces(signs: &Signs) -> Vec<Sign> {
+    gpu(signs, |used, reserved, allocated| {
+        if reserved >= CARRIES * used && allocated < FLAT * reserved {
+            seen(format!(
+                "torch reserved {} more while it allocated {} more",
+                show_bytes(reserved),
+                show_bytes(allocated.max(0.0))
+            ))
+        } else {
+            not(format!(
+                "reserved grew by {}, allocated by {}",
+                show_bytes(reserved),
+                show_bytes(allocated)
+            ))
+        }
+    })
+}
+
+fn gpu_outside(signs: &Signs) -> Vec<Sign> {
+    gpu(signs, |used, reserved, _| {
+        let outside = used - reserved;
+        if outside >= CARRIES * used {
+            seen(format!(
+                "the GPU holds {} more, {} of it outside torch's pool",
+                show_bytes(used),
+                show_bytes(outside)
+            ))
+        } else {
+            not("what the GPU holds more is in torch's pool")
+        }
+    })
+}
+
+/// Growth in use, reserved and allocated, when the growth is the GPU's.
+fn gpu(signs: &Signs, tell: impl Fn(f64, f64, f64) -> Sign) -> Vec<Sign> {
+    if !signs.recorded {
+        return vec![unknown(
+            "a bare log of host memory says nothing of the GPU's pools",
+        )];
+    }
+    if signs.meter != Meter::Gpu {
+        return vec![not("the growth is host memory, not the GPU's")];
+    }
+    let used = signs
+        .around
+        .as_ref()
+        .and_then(|around| Some(around.last.gpu? - around.first.gpu?));
+    let counted = signs.inside.as_ref().and_then(|inside| {
+        let (first, last) = (inside.span.first.cuda?, inside.span.last.cuda?);
+        Some((
+            last.reserved - first.reserved,
+            last.allocated - first.allocated,
+        ))
+    });
+    match (used, counted) {
+        (Some(used), Some((reserved, allocated))) if used > 0.0 => {
+            vec![tell(used, reserved, allocated)]
+        }
+        _ => vec![unknown(
+            "torch's own counters are not there: lowtide.hf.LowtideCallback() sends them",
+        )],
+    }
+}

@@ -1,0 +1,229 @@
+//! All measured signs in one place: what the playbook's signatures look at, whether they come from a
+//! recording or from a bare log. What was not measured is `None`, never a zero.
+
+use std::collections::BTreeMap;
+
+use crate::look::{Counts, Kind};
+use crate::run::around::Surroundings;
+use crate::run::inside::{Cleaned, Inside};
+use crate::run::parts::Parts;
+use crate::verdict::{Axis, Class, Meter};
+
+use super::{Driver, Memory};
+
+/// First and last of something.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Span<T> {
+    pub first: T,
+    pub last: T,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Signs {
+    pub class: Class,
+    pub axis: Axis,
+    pub meter: Meter,
+    /// A recording; else a bare file, which shows one number and nothing else.
+    pub recorded: bool,
+    pub course: Course,
+    pub drivers: Vec<Driver>,
+    pub epoch: Option<EpochSign>,
+    pub job: Job,
+    pub memory: Option<Memory>,
+    pub counts: Option<Span<Counts>>,
+    /// Growth of glibc's blocks by size, from the looks.
+    pub blocks: Option<Blocks>,
+    /// Growth of shared memory by name, from the looks.
+    pub shared: Vec<(String, f64)>,
+    /// Of the suspect process.
+    pub parts: Option<Span<Parts>>,
+    pub inside: Option<InsideSign>,
+    pub roles: Vec<RoleSign>,
+    /// Growth of all processes that lived long: their RssAnon, and their private pages.
+    pub copies: Option<Copies>,
+    pub evaluation: Excursion,
+    pub save: Excursion,
+    pub counted: Counted,
+    pub around: Option<Span<Surroundings>>,
+    /// Growth of the watched process and of everything.
+    pub watched_grew: Option<f64>,
+    pub tree_grew: Option<f64>,
+    /// Growth of each rank's process.
+    pub ranks: Vec<(u32, f64)>,
+}
+
+/// How the floor went.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Course {
+    /// Bytes of the growth that the verdict speaks of; 0 when nothing grew.
+    pub grew: f64,
+    pub level: f64,
+    pub from: f64,
+    pub to: f64,
+    /// First and last place that was watched.
+    pub begin: f64,
+    pub end: f64,
+    /// Where growth ended.
+    pub settled: Option<f64>,
+    /// Bytes per unit of the axis, while it grows.
+    pub rate: f64,
+    /// How many equal rises would be as concentrated as these.
+    pub rises: f64,
+    pub teeth: bool,
+    pub decides_at: Option<f64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct EpochSign {
+    pub steps: f64,
+    pub begin: f64,
+    pub end: f64,
+    pub examples: Option<u64>,
+    /// Growth ended with it.
+    pub with_it: bool,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Job {
+    pub name: String,
+    pub command: Vec<String>,
+    /// Of the suspect process.
+    pub role: String,
+    pub argv: String,
+    pub env: Vec<(String, String)>,
+    pub libtorch: bool,
+    pub libcuda: bool,
+    pub forked: bool,
+    pub trains: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Blocks {
+    /// Blocks below a kilobyte: nodes, not data.
+    pub small: f64,
+    /// Between the first and the last mmap threshold of glibc: 128 kB to 32 MB.
+    pub large: f64,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct InsideSign {
+    pub looks: usize,
+    pub span: Span<Inside>,
+    /// What the process grew by between the two.
+    pub held: f64,
+    pub cleaned: BTreeMap<String, Cleaned>,
+    pub grew: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct RoleSign {
+    pub role: String,
+    /// Most that lived at a time.
+    pub count: usize,
+    pub own: f64,
+    /// Growth of what they add to an honest sum.
+    pub grew: f64,
+    pub class: Class,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Copies {
+    pub anon: f64,
+    pub private: f64,
+    pub forked: usize,
+}
+
+/// What evaluations, or saves, took on top.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Excursion {
+    pub seen: usize,
+    /// The usual height above what training held before, the smallest and the largest.
+    pub rise: f64,
+    pub least: f64,
+    pub most: f64,
+    /// What usually stayed.
+    pub kept: f64,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counted {
+    pub evaluations: u64,
+    pub saves: u64,
+    pub logs: u64,
+    pub epochs: u64,
+    pub worker_starts: u64,
+    /// Of them, at or after the first evaluation.
+    pub later_workers: u64,
+    pub slow_steps: u64,
+    pub paced: bool,
+}
+
+impl Signs {
+    pub fn blank(class: Class, axis: Axis, meter: Meter) -> Signs {
+        Signs {
+            class,
+            axis,
+            meter,
+            recorded: false,
+            course: Course::default(),
+            drivers: Vec::new(),
+            epoch: None,
+            job: Job::default(),
+            memory: None,
+            counts: None,
+            blocks: None,
+            shared: Vec::new(),
+            parts: None,
+            inside: None,
+            roles: Vec::new(),
+            copies: None,
+            evaluation: Excursion::default(),
+            save: Excursion::default(),
+            counted: Counted::default(),
+            around: None,
+            watched_grew: None,
+            tree_grew: None,
+            ranks: Vec::new(),
+        }
+    }
+
+    /// The first driver, and those that cannot be told from it.
+    pub fn may_be_driven_by(&self, name: &str) -> bool {
+        let mut tied = self.drivers.iter().enumerate();
+        tied.any(|(i, driver)| driver.name == name && (i == 0 || driver.tied))
+    }
+
+    /// The first driver, and nothing can be mistaken for it.
+    pub fn is_driven_by(&self, name: &str) -> Option<&Driver> {
+        let first = self.drivers.first().filter(|driver| driver.name == name)?;
+        let alone = self.drivers.iter().skip(1).all(|other| !other.tied);
+        alone.then_some(first)
+    }
+
+    /// What grew between the looks, when that was enough of the growth to speak of.
+    pub fn memory_that_grew(&self) -> Option<&Memory> {
+        self.memory
+            .as_ref()
+            .filter(|memory| memory.grew > 0.0 && memory.grew >= 0.2 * self.course.grew)
+    }
+
+    /// Share of the growth that these kinds of memory hold.
+    pub fn share(&self, kinds: &[Kind]) -> Option<f64> {
+        let memory = self.memory_that_grew()?;
+        let of = memory
+            .parts
+            .iter()
+            .filter(|part| kinds.contains(&part.kind));
+        Some(of.map(|part| part.grew).sum::<f64>() / memory.grew)
+    }
+
+    pub fn role(&self, name: &str) -> Option<&RoleSign> {
+        self.roles.iter().find(|role| role.role == name)
+    }
+
+    /// How long the loop went on after the growth ended.
+    pub fn after(&self) -> f64 {
+        let settled = self.course.settled;
+        settled.map_or(0.0, |at| (self.course.end - at).max(0.0))
+    }
+}

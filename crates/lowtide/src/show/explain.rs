@@ -1,0 +1,244 @@
+//! The explanation for a person: what grows with what, where the bytes are, what usually causes that,
+//! how to confirm it, and what it is not.
+
+use lowtide_core::explain::{Candidate, Driver, Explanation, Memory, Statement};
+use lowtide_core::judge::words::percent;
+use lowtide_core::units::{show_bytes, show_duration};
+use lowtide_core::verdict::{Class, Verdict};
+
+use super::style::{Paint, Style};
+use super::text::{headline, wrapped};
+
+/// Statements of one kind that are shown; `--json` has all of them.
+const STATEMENTS: usize = 8;
+/// Parts of memory that are shown.
+const PARTS: usize = 6;
+
+/// Everything that `lowtide explain` prints.
+pub fn render(
+    verdict: &Verdict,
+    explanation: &Explanation,
+    how: Option<&str>,
+    style: Style,
+) -> String {
+    let mut page = Page {
+        out: String::new(),
+        style,
+    };
+    let paint = if verdict.verdict == Class::Leak {
+        Paint::Bad
+    } else {
+        Paint::Bold
+    };
+    let first = wrapped(
+        &headline(verdict),
+        &format!("{}: ", verdict.source),
+        style.width,
+    );
+    page.out.push_str(&style.paint(paint, first.trim_end()));
+    page.out.push('\n');
+    if let Some(process) = &verdict.process {
+        page.line(&format!(
+            "{} (pid {}): {}",
+            process.role, process.pid, process.command
+        ));
+    }
+    page.drivers(verdict, explanation);
+    if let Some(memory) = &explanation.memory {
+        page.memory(memory);
+    }
+    page.candidates(verdict, &explanation.candidates);
+    page.statements("Ruled out", &explanation.ruled_out);
+    page.statements("Not tested", &explanation.untested);
+    if let Some(how) = how {
+        let text = wrapped(how, "read: ", style.width);
+        page.out.push('\n');
+        page.out.push_str(&style.paint(Paint::Dim, text.trim_end()));
+        page.out.push('\n');
+    }
+    page.out
+}
+
+/// The few lines at the end of `run` and `attach`: driver, memory, first candidate.
+pub fn short(explanation: &Explanation, style: Style) -> String {
+    let mut out = String::new();
+    let mut line = |label: &str, text: &str| {
+        out.push_str(&wrapped(text, &format!("  {label:<10} "), style.width));
+    };
+    if let Some(driver) = explanation.drivers.first() {
+        line("grows with", &format!("{}: {}", driver.name, driver.says));
+    }
+    let memory = explanation
+        .memory
+        .as_ref()
+        .filter(|_| !explanation.drivers.is_empty());
+    if let Some((memory, part)) = memory.and_then(|m| Some((m, m.parts.first()?))) {
+        let share = percent(part.share);
+        let grew = show_bytes(memory.grew);
+        line("bytes in", &format!("{}: {share} of {grew}", part.name));
+    }
+    if let Some(candidate) = explanation.candidates.first() {
+        let text = format!("{} {}", candidate.id, candidate.title);
+        line("maybe", &text);
+    }
+    out
+}
+
+struct Page {
+    out: String,
+    style: Style,
+}
+
+impl Page {
+    fn title(&mut self, text: &str) {
+        self.out.push('\n');
+        self.out.push_str(&self.style.paint(Paint::Bold, text));
+        self.out.push('\n');
+    }
+
+    fn line(&mut self, text: &str) {
+        self.led("  ", text);
+    }
+
+    fn led(&mut self, lead: &str, text: &str) {
+        self.out.push_str(&wrapped(text, lead, self.style.width));
+    }
+
+    fn bullet(&mut self, text: &str) {
+        let bullet = if self.style.unicode { '·' } else { '-' };
+        self.led(&format!("  {bullet} "), text);
+    }
+
+    fn drivers(&mut self, verdict: &Verdict, explanation: &Explanation) {
+        if explanation.drivers.is_empty() {
+            let text = match verdict.growth {
+                Some(_) => "What it grows with: unknown",
+                None => "Nothing grows",
+            };
+            self.title(text);
+            return;
+        }
+        self.title("What it grows with");
+        for (nth, driver) in explanation.drivers.iter().enumerate() {
+            self.driver(nth, driver);
+        }
+    }
+
+    fn driver(&mut self, nth: usize, driver: &Driver) {
+        let rank = match (nth, driver.tied) {
+            (0, _) => "",
+            (_, true) => "or ",
+            _ => "rather than ",
+        };
+        let mut text = format!("{rank}{}: {}", driver.name, driver.says);
+        if let Some(margin) = driver.margin.filter(|m| nth == 0 && *m > 1.05) {
+            text += &format!("; the next one leaves {margin:.1} times as much unexplained");
+        }
+        self.bullet(&text);
+    }
+
+    fn memory(&mut self, memory: &Memory) {
+        self.title("Where the bytes are");
+        let step = |step: Option<f64>, seconds: f64| match step {
+            Some(step) => format!("step {step:.0}"),
+            None => show_duration(seconds),
+        };
+        self.line(&format!(
+            "{} (pid {}), {} looks from {} to {}: {} more, {} of it accounted for",
+            memory.role,
+            memory.pid,
+            memory.looks,
+            step(memory.from.step, memory.from.seconds),
+            step(memory.to.step, memory.to.seconds),
+            show_bytes(memory.grew),
+            percent(memory.accounted)
+        ));
+        for part in memory.parts.iter().take(PARTS) {
+            let share = if part.kind.is_held() {
+                percent(part.share)
+            } else {
+                "not counted".to_owned()
+            };
+            self.out.push_str(&format!(
+                "    {:<34} {:>9} -> {:>9}  {:>11}\n",
+                part.name,
+                show_bytes(part.first),
+                show_bytes(part.last),
+                share
+            ));
+            for member in &part.members {
+                self.led("      ", member);
+            }
+        }
+        for what in &memory.incomplete {
+            self.led("    not seen: ", what);
+        }
+        self.line(&format!(
+            "the looks took {} of CPU time",
+            show_duration(memory.cost)
+        ));
+    }
+
+    fn candidates(&mut self, verdict: &Verdict, candidates: &[Candidate]) {
+        if candidates.is_empty() {
+            if verdict.growth.is_some() {
+                if verdict.verdict == Class::TooEarly {
+                    self.title("Likely cause: not decided yet");
+                } else {
+                    self.title("Likely cause: unknown");
+                    self.line("no entry of the playbook has its signature measured here");
+                }
+            }
+            return;
+        }
+        self.title(if candidates.len() == 1 {
+            "Likely cause"
+        } else {
+            "Likely causes, best first"
+        });
+        for candidate in candidates {
+            self.candidate(candidate);
+        }
+    }
+
+    fn candidate(&mut self, candidate: &Candidate) {
+        let head = format!(
+            "{} {} ({} of its signature measured)",
+            candidate.id,
+            candidate.title,
+            percent(candidate.score)
+        );
+        self.line(&head);
+        self.led("    seen:  ", &candidate.because.join("; "));
+        self.led("    cause: ", &candidate.cause);
+        self.led("    try:   ", &candidate.experiment.says);
+        if let Some(command) = &candidate.experiment.command {
+            // Not wrapped: it is to be pasted.
+            self.out.push_str(&format!("      {command}\n"));
+        }
+        self.led("    then:  ", &candidate.experiment.expect);
+        self.led("    fix:   ", &candidate.fix);
+        self.led("    see:   ", &candidate.sources.join(" "));
+    }
+
+    fn statements(&mut self, title: &str, statements: &[Statement]) {
+        if statements.is_empty() {
+            return;
+        }
+        self.title(title);
+        // Many entries miss the same thing: it is said once.
+        let mut grouped: Vec<(Vec<&str>, &str)> = Vec::new();
+        for Statement { about, says } in statements {
+            match grouped.iter_mut().find(|(_, same)| same == says) {
+                Some((abouts, _)) => abouts.push(about),
+                None => grouped.push((vec![about], says)),
+            }
+        }
+        for (abouts, says) in grouped.iter().take(STATEMENTS) {
+            self.bullet(&format!("{}: {says}", abouts.join(", ")));
+        }
+        if grouped.len() > STATEMENTS {
+            self.bullet(&format!("{} more with --json", grouped.len() - STATEMENTS));
+        }
+    }
+}
