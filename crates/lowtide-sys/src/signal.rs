@@ -68,6 +68,13 @@ pub fn start_time(proc: &Proc, pid: u32) -> Option<u64> {
     (!stat.has_ended()).then_some(stat.start)
 }
 
+/// Whether the process is stopped (SIGSTOP, Ctrl-Z, a debugger).
+pub fn is_stopped(proc: &Proc, pid: u32) -> bool {
+    let mut buffer = Vec::new();
+    proc.read(pid, "stat", &mut buffer).is_ok()
+        && stat::parse(&buffer).is_some_and(|stat| matches!(stat.state, b'T' | b't'))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,6 +6,7 @@ pub mod cli;
 pub mod commands;
 pub mod export;
 pub mod failure;
+pub mod guard;
 pub mod import;
 pub mod keeper;
 pub mod marks;

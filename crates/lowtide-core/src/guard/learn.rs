@@ -234,7 +234,9 @@ impl Learnt {
     pub fn save_reserve(&self, limit: &Limit) -> f64 {
         let save = self
             .save_bytes
-            .map_or(SAVE_UNKNOWN * limit.bytes.as_f64(), |seen| seen * SAVE_MORE);
+            .map_or(SAVE_UNKNOWN * limit.bytes.as_f64(), |seen| {
+                (seen * SAVE_MORE).max(self.margin(limit))
+            });
         let swing = self
             .ticks
             .iter()

@@ -69,6 +69,10 @@ pub const CLOSE_LOOK: Micros = Micros(50_000);
 /// Near is what the newest growth would reach within this time: ten looks of the usual interval would
 /// be one.
 const CLOSE_SECONDS: f64 = 10.0;
+/// Looks until a request stands: two to confirm it, and two that may be late.
+const ASK_LOOKS: f64 = 4.0;
+/// A slope between looks says nothing of what comes after a second: steps are up and down.
+const SLOPE_LASTS: f64 = 1.0;
 /// A condition for asking must hold on this many looks in a row: the check right before acting.
 const CONFIRM: u32 = 2;
 /// Less than this share of the limit left is worth a word, and this much makes it worth another.
@@ -168,8 +172,9 @@ impl Policy {
         self.learnt.furthest()
     }
 
-    pub fn asked(&self) -> bool {
-        self.stage != Stage::Watching
+    /// A guard carries out what is decided.
+    pub fn acts(&self) -> bool {
+        self.acts
     }
 
     /// How long a request may take from now on.
@@ -393,12 +398,22 @@ impl Policy {
                 .min(each * (ahead + 1) as f64),
             None => self.learnt.growth_until(ahead),
         };
-        let by_slope = self.learnt.raw_slope() * 2.0 * CLOSE_LOOK.seconds();
+        let by_slope = self.learnt.raw_slope() * self.seconds_to_stop(ahead);
         let coming = by_steps.max(by_slope);
         match missing_to_plateau(now) {
             Some(missing) => coming.min(missing.max(self.learnt.growth_until(0))),
             None => coming,
         }
+    }
+
+    /// How long the newest slope is believed to last: the looks until the request stands, and the
+    /// steps until it is served.
+    fn seconds_to_stop(&self, ahead: u64) -> f64 {
+        let steps = self
+            .learnt
+            .step_seconds()
+            .map_or(0.0, |step| (ahead + 1) as f64 * step);
+        ASK_LOOKS * CLOSE_LOOK.seconds() + steps.min(SLOPE_LASTS)
     }
 
     fn worth_a_word(&mut self, now: &Situation, limit: &Limit) -> Option<String> {

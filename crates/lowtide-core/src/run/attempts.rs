@@ -57,6 +57,7 @@ impl Run {
         self.gpu = None;
         self.pending = None;
         self.watched = None;
+        self.last_look.forget();
         self.steps.next_attempt();
         self.happened.forget_steps();
         for track in self.processes.values_mut() {

@@ -1,13 +1,14 @@
 //! How the job died, from what the recording holds: the counters of its groups, who left first, what
 //! each process held at the last look, the last steps. Works without anybody having seen the end.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use crate::entry::{EventKind, Exit};
+use crate::judge::words::pace;
 use crate::postmortem::{Cause, Holder, PostMortem, Victim};
 use crate::process::ProcId;
 use crate::sample::{Limit, Reading, Sample};
-use crate::units::{Bytes, Micros, show_bytes};
+use crate::units::{Bytes, Micros};
 use crate::verdict::Class;
 
 use super::Run;
@@ -21,19 +22,28 @@ const KILLED_CODE: i32 = 128 + KILL;
 /// A recording that ends without an end, with less than this share of the limit left, ended by it.
 const LIKELY: f64 = 0.10;
 
+/// Of so many last looks the highest counts: the very last ones may show a process that is being taken
+/// apart.
+const LAST: usize = 3;
+
 /// What is kept for the day the job dies.
 #[derive(Clone, Debug, Default)]
-pub(super) struct LastLook {
-    /// The newest sample in which anybody lived.
-    at: Micros,
-    readings: Vec<Reading>,
-    held: Bytes,
-    limit: Option<Limit>,
+pub(super) struct LastLooks {
+    /// The newest samples in which anybody lived.
+    looks: VecDeque<Look>,
     /// OOM kills of each group: when first seen, and now.
     kills: BTreeMap<String, (u64, u64)>,
 }
 
-impl LastLook {
+#[derive(Clone, Debug, Default)]
+struct Look {
+    at: Micros,
+    readings: Vec<Reading>,
+    held: Bytes,
+    limit: Option<Limit>,
+}
+
+impl LastLooks {
     pub fn see(&mut self, sample: &Sample) {
         for group in &sample.cgroups {
             let Some(now) = group.oom_kills else { continue };
@@ -42,12 +52,28 @@ impl LastLook {
                 None => drop(self.kills.insert(group.path.clone(), (now, now))),
             }
         }
-        if sample.readings.iter().any(Reading::is_alive) {
-            self.at = sample.at;
-            self.readings.clone_from(&sample.readings);
-            self.held = sample.tree.held;
-            self.limit.clone_from(&sample.limit);
+        if !sample.readings.iter().any(Reading::is_alive) {
+            return;
         }
+        let mut look = if self.looks.len() >= LAST {
+            self.looks.pop_front().unwrap_or_default()
+        } else {
+            Look::default()
+        };
+        look.at = sample.at;
+        look.readings.clone_from(&sample.readings);
+        look.held = sample.tree.held;
+        look.limit.clone_from(&sample.limit);
+        self.looks.push_back(look);
+    }
+
+    /// Another attempt begins: what the last one held is over.
+    pub fn forget(&mut self) {
+        self.looks.clear();
+    }
+
+    fn highest(&self) -> Option<&Look> {
+        self.looks.iter().max_by_key(|look| look.held)
     }
 
     /// The innermost group that counted kills, with their number.
@@ -86,12 +112,12 @@ impl Run {
         exit: Option<Exit>,
         kernel: Option<&KernelKill>,
     ) -> Option<PostMortem> {
-        if exit == Some(Exit::Code(0)) || self.last_look.readings.is_empty() {
+        if exit == Some(Exit::Code(0)) {
             return None;
         }
+        let look = self.last_look.highest()?;
         let first = self.first_to_go(kernel);
         let cause = self.cause(exit, kernel, first)?;
-        let look = &self.last_look;
         let mut holders: Vec<Holder> = look
             .readings
             .iter()
@@ -119,7 +145,7 @@ impl Run {
                 .collect(),
             attempt: self.attempt(),
             grew: (verdict.verdict == Class::Leak || verdict.rate.low > 0.0)
-                .then(|| format!("{} {}", show_bytes(verdict.rate.value), verdict.rate.unit)),
+                .then(|| pace(verdict.axis, verdict.rate.value)),
         })
     }
 
@@ -169,10 +195,12 @@ impl Run {
     }
 
     fn was_near_the_limit(&self) -> bool {
-        self.last_look.limit.as_ref().is_some_and(|limit| {
-            let left = limit.bytes.as_f64() - limit.used.as_f64();
-            left < LIKELY * limit.bytes.as_f64()
-        })
+        let look = self.last_look.highest();
+        look.and_then(|look| look.limit.as_ref())
+            .is_some_and(|limit| {
+                let left = limit.bytes.as_f64() - limit.used.as_f64();
+                left < LIKELY * limit.bytes.as_f64()
+            })
     }
 
     fn of_this_attempt(&self) -> impl Iterator<Item = &ProcessTrack> {

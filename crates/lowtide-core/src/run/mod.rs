@@ -29,7 +29,7 @@ use std::collections::BTreeMap;
 
 use crate::entry::{Entry, EventKind, Exit, Header};
 use crate::look::Look;
-use crate::mark::{Geometry, Phase};
+use crate::mark::{Geometry, MarkSource, Phase};
 use crate::postmortem::PostMortem;
 use crate::process::{Member, ProcId, Role};
 use crate::sample::{Basis, Limit, Reading, Sample};
@@ -38,7 +38,7 @@ use crate::verdict::Axis;
 
 use around::Around;
 use attempts::Attempts;
-use death::LastLook;
+use death::LastLooks;
 use happened::{At, Happened};
 use inside::AllRecords;
 use looks::Looks;
@@ -70,7 +70,7 @@ pub struct Run {
     events: Vec<(Micros, EventKind, String)>,
     looks: Looks,
     attempts: Attempts,
-    last_look: LastLook,
+    last_look: LastLooks,
     post_mortem: Option<PostMortem>,
     pub(crate) happened: Happened,
     pub(crate) records: AllRecords,
@@ -290,6 +290,28 @@ impl Run {
     /// What the training loop does now, as far as it says.
     pub fn phase(&self) -> Option<Phase> {
         self.steps.moment(self.last_at).phase
+    }
+
+    /// Where steps come from.
+    pub fn steps_from(&self) -> Option<MarkSource> {
+        self.steps.source()
+    }
+
+    /// The furthest step of all attempts.
+    pub fn furthest(&self) -> Option<u64> {
+        self.steps.furthest()
+    }
+
+    pub fn total_steps(&self) -> Option<u64> {
+        self.steps.total()
+    }
+
+    /// The training processes that live.
+    pub fn trainers(&self) -> impl Iterator<Item = ProcId> {
+        self.processes
+            .values()
+            .filter(|track| track.gone.is_none() && track.member.role.trains())
+            .map(|track| track.member.id)
     }
 
     pub fn processes(&self) -> impl Iterator<Item = &ProcessTrack> {

@@ -76,7 +76,7 @@ fn play(act: &Act, script: &Path) -> Result<()> {
     let command = ["sh", "-c", &shell].map(str::to_owned);
     if let Ended {
         watch: Some(watch), ..
-    } = run::watch_command(&command, &options)?
+    } = run::watch_command(&command, &options, None)?
     {
         print!("{}", show::end_of_run(&watch));
     }

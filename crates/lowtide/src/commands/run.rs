@@ -1,16 +1,20 @@
 //! `lowtide run -- CMD…`: starts a job through the keeper, watches it, and ends with its code.
 
-use std::path::Path;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context, Result};
-use lowtide_core::entry::{EventKind, Exit};
+use lowtide_core::entry::Exit;
+use lowtide_core::postmortem::PostMortem;
 use lowtide_sys::sampler::{Options, Sampler};
 
 use crate::commands::common::{MARKS_EVERY, WatchArgs};
-use crate::failure::Failure;
+use crate::failure::{Failure, code};
+use crate::guard::args::GuardArgs;
+use crate::guard::{self, Guard, Next, Restart};
 use crate::keeper::{self, Event, Handle, Job};
-use crate::marks::Inbox;
+use crate::marks::{Inbox, Request};
 use crate::show;
 use crate::watch::{Follow, Plan, StateFile, Ticker, Watch, WatchOptions};
 
@@ -19,12 +23,15 @@ use crate::watch::{Follow, Plan, StateFile, Ticker, Watch, WatchOptions};
 /// Examples:
 ///   lowtide run -- python train.py --epochs 3
 ///   lowtide run -o night1 -- torchrun --nproc_per_node 2 train.py
+///   lowtide run --guard --resume-arg '--resume {checkpoint}' -- python train.py
 ///   lowtide run --on leak 'notify-send "$LOWTIDE_TEXT"' -- python train.py
 #[derive(clap::Args, Debug)]
 #[command(verbatim_doc_comment)]
 pub struct RunArgs {
     #[command(flatten)]
     watch: WatchArgs,
+    #[command(flatten)]
+    guard: GuardArgs,
     /// The job and its arguments, after `--`
     #[arg(last = true, required = true, value_name = "CMD")]
     command: Vec<String>,
@@ -35,28 +42,43 @@ pub struct Ended {
     /// None: it could not be watched, and ran all the same.
     pub watch: Option<Watch>,
     pub exit: Exit,
+    /// What `run` ends with.
+    pub code: i32,
+    /// How the job died, if it did.
+    pub mortem: Option<PostMortem>,
+    /// What the guard did.
+    pub guarded: Option<String>,
 }
 
 pub fn run(args: &RunArgs) -> Result<i32> {
-    let ended = watch_command(&args.command, &args.watch.options())?;
+    let cwd = std::env::current_dir().unwrap_or_default();
+    let plan = args.guard.plan(&args.command, &cwd)?;
+    let ended = watch_command(&args.command, &args.watch.options(), plan)?;
     if let Some(watch) = &ended.watch {
         watch.teller().block(&show::end_of_run(watch));
+        if let Some(guarded) = &ended.guarded {
+            watch
+                .teller()
+                .block(&format!("  {:<10} {guarded}", "guard"));
+        }
+        if let Some(found) = &ended.mortem {
+            watch.teller().block(&show::mortem::text(found));
+        }
     }
-    Ok(ended.exit.code())
+    Ok(ended.code)
 }
 
-/// Runs a command to its end and watches it.
-pub fn watch_command(command: &[String], options: &WatchOptions) -> Result<Ended> {
+/// Runs a command to its end and watches it; with a plan, guards it.
+pub fn watch_command(
+    command: &[String],
+    options: &WatchOptions,
+    guard: Option<guard::Plan>,
+) -> Result<Ended> {
     let plan = Plan::new(options, "run", command)?;
     let inbox = Inbox::open(&format!("watcher-{}", std::process::id())).ok();
-    let job = Job {
-        command: command.iter().map(Into::into).collect(),
-        env: inbox
-            .iter()
-            .map(|inbox| ("LOWTIDE_DIR".into(), inbox.folder().into()))
-            .collect(),
-    };
-    let mut handle = match keeper::start(job) {
+    let folder = inbox.as_ref().map(|inbox| inbox.folder().to_owned());
+    let guard = guard.map(|plan| Guard::new(plan, command));
+    let mut handle = match keeper::start(job(command, folder.as_deref(), Vec::new())) {
         Ok(handle) => handle,
         Err(error) => {
             plan.abandon();
@@ -66,23 +88,42 @@ pub fn watch_command(command: &[String], options: &WatchOptions) -> Result<Ended
     };
     // From here on the job runs: whatever fails on our side, it runs to its end.
     let teller = plan.teller().clone();
-    let watch = match start_watch(plan, inbox, &handle, options) {
+    let started = sampler(&handle, options).and_then(|sampler| Watch::start(plan, inbox, sampler));
+    let watch = match started {
         Ok(watch) => watch,
         Err(error) => {
             teller.say(&format!("the job runs without being watched: {error:#}"));
             let exit = see_to_its_end(&mut handle)?;
-            return Ok(Ended { watch: None, exit });
+            return Ok(Ended {
+                watch: None,
+                exit,
+                code: exit.code(),
+                mortem: None,
+                guarded: None,
+            });
         }
     };
-    follow(command, options, handle, watch)
+    Follower {
+        files: Follow::of(&handle),
+        state: StateFile::new(Path::new("."), command, SystemTime::now()),
+        folder,
+        options,
+        handle,
+        watch,
+        guard,
+    }
+    .follow()
 }
 
-fn start_watch(
-    plan: Plan,
-    inbox: Option<Inbox>,
-    handle: &Handle,
-    options: &WatchOptions,
-) -> Result<Watch> {
+fn job(command: &[String], folder: Option<&Path>, env: Vec<(OsString, OsString)>) -> Job {
+    let folder = folder.map(|folder| ("LOWTIDE_DIR".into(), folder.into()));
+    Job {
+        command: command.iter().map(Into::into).collect(),
+        env: env.into_iter().chain(folder).collect(),
+    }
+}
+
+fn sampler(handle: &Handle, options: &WatchOptions) -> Result<Sampler> {
     let look_at = |roots: Vec<u32>| {
         Sampler::new(Options {
             subreaper: Some(handle.keeper_pid()),
@@ -93,8 +134,7 @@ fn start_watch(
         })
     };
     // A job may be over before the first look; its children may not.
-    let sampler = look_at(vec![handle.pid()]).or_else(|_| look_at(Vec::new()))?;
-    Watch::start(plan, inbox, sampler)
+    Ok(look_at(vec![handle.pid()]).or_else(|_| look_at(Vec::new()))?)
 }
 
 fn see_to_its_end(handle: &mut Handle) -> Result<Exit> {
@@ -105,50 +145,119 @@ fn see_to_its_end(handle: &mut Handle) -> Result<Exit> {
     }
 }
 
-fn follow(
-    command: &[String],
-    options: &WatchOptions,
-    mut handle: Handle,
-    mut watch: Watch,
-) -> Result<Ended> {
-    let mut files = Follow::of(&handle);
-    let mut state = StateFile::new(Path::new("."), command, SystemTime::now());
-    let mut ticker = Ticker::from_the_start(options.interval);
-    let exit = loop {
-        if ticker.wait().is_zero() {
-            files.read(|bytes| watch.output(bytes));
-            watch.tick(ticker.take());
-            if let Some(mark) = state.look(watch.now()) {
-                watch.mark(mark);
+/// Follows a job to its end, through all its attempts.
+struct Follower<'a> {
+    options: &'a WatchOptions,
+    handle: Handle,
+    watch: Watch,
+    guard: Option<Guard>,
+    files: Follow,
+    state: StateFile,
+    /// Where the training loop reaches us.
+    folder: Option<PathBuf>,
+}
+
+impl Follower<'_> {
+    fn follow(mut self) -> Result<Ended> {
+        if let Some(guard) = &self.guard {
+            self.watch.guarded(guard.every());
+            if guard.plan().resume.is_none() {
+                self.watch.teller().say(
+                    "guard: how this job resumes is not known; it will be stopped in time, not started again",
+                );
+                self.watch
+                    .teller()
+                    .hint("say it with --resume-arg '--resume {checkpoint}'");
             }
         }
-        watch.take_marks();
-        let pause = ticker.wait().min(MARKS_EVERY);
-        let event = handle
-            .next(Some(Instant::now() + pause))
-            .context("lost sight of the job")?;
-        match event {
-            None | Some(Event::Signal(_) | Event::Dropped(_)) => {}
-            Some(Event::Output { bytes, .. }) => watch.output(&bytes),
-            Some(Event::Stopped) => {
-                watch.event(EventKind::JobStopped, "the job was stopped".to_owned())
+        let (exit, code, mortem) = loop {
+            let exit = self.attempt()?;
+            self.files.read(|bytes| self.watch.output(bytes));
+            // The last look finds those who outlived the job's main process.
+            self.watch.tick(Duration::ZERO);
+            let mortem = self.watch.post_mortem(exit);
+            let Some(guard) = &mut self.guard else {
+                break (exit, exit.code(), mortem);
+            };
+            let restart = match guard.ended(&mut self.watch, exit, mortem.as_ref()) {
+                Next::Done(code) => break (exit, code, mortem),
+                Next::Again(restart) => restart,
+            };
+            if !guard.clear(&mut self.watch, &mut self.handle, restart.pause) {
+                break (exit, code::RESUMABLE, mortem);
             }
-            Some(Event::Continued) => {
-                watch.event(EventKind::JobContinued, "the job goes on".to_owned())
+            if let Err(error) = self.again(restart) {
+                self.watch
+                    .teller()
+                    .say(&format!("guard: cannot start again: {error:#}"));
+                break (exit, code::RESUMABLE, mortem);
             }
-            Some(Event::KeeperLost) => watch
-                .teller()
-                .say("the keeper is dead, the job lost its terminal"),
-            Some(Event::Exited(exit)) => break exit,
+        };
+        self.watch.leftovers();
+        if let Some(problem) = self.watch.finish(Some(exit)) {
+            self.watch.teller().say(&problem);
         }
-    };
-    files.read(|bytes| watch.output(bytes));
-    // The last look finds those who outlived the job's main process.
-    watch.tick(Duration::ZERO);
-    watch.leftovers();
-    if let Some(problem) = watch.finish(Some(exit)) {
-        watch.teller().say(&problem);
+        Ok(Ended {
+            guarded: self.guard.as_ref().map(Guard::summary),
+            watch: Some(self.watch),
+            exit,
+            code,
+            mortem,
+        })
     }
-    let watch = Some(watch);
-    Ok(Ended { watch, exit })
+
+    /// Starts the job again: another process tree, the same recording.
+    fn again(&mut self, restart: Restart) -> Result<()> {
+        if let Some(page) = self.watch.page() {
+            page.ask(Request::Nothing)?;
+            page.set_attempt(restart.attempt.number - 1)?;
+        }
+        let job = job(&restart.command, self.folder.as_deref(), restart.env);
+        self.handle.again(job)?;
+        let sampler = sampler(&self.handle, self.options)?;
+        self.watch.next_attempt(restart.attempt, sampler);
+        Ok(())
+    }
+
+    /// One attempt, from its start to the end of its main process.
+    fn attempt(&mut self) -> Result<Exit> {
+        let watch = &mut self.watch;
+        let mut ticker = Ticker::from_the_start(self.options.interval);
+        loop {
+            if ticker.wait().is_zero() {
+                self.files.read(|bytes| watch.output(bytes));
+                watch.tick(ticker.take());
+                if let Some(mark) = self.state.look(watch.now()) {
+                    watch.mark(mark);
+                }
+                if let (Some(guard), Some(outcome)) = (&mut self.guard, watch.outcome()) {
+                    guard.turn(watch, &outcome);
+                    if let Some(within) = outcome.look_within {
+                        ticker.soon(Duration::from_micros(within.0));
+                    }
+                }
+            }
+            watch.take_marks();
+            let pause = ticker.wait().min(MARKS_EVERY);
+            let event = self
+                .handle
+                .next(Some(Instant::now() + pause))
+                .context("lost sight of the job")?;
+            match event {
+                None | Some(Event::Dropped(_)) => {}
+                Some(Event::Signal(signal)) => {
+                    if let Some(guard) = &mut self.guard {
+                        guard.heard(signal);
+                    }
+                }
+                Some(Event::Output { bytes, .. }) => watch.output(&bytes),
+                Some(Event::Stopped) => watch.job_stopped(true),
+                Some(Event::Continued) => watch.job_stopped(false),
+                Some(Event::KeeperLost) => watch
+                    .teller()
+                    .say("the keeper is dead, the job lost its terminal"),
+                Some(Event::Exited(exit)) => return Ok(exit),
+            }
+        }
+    }
 }

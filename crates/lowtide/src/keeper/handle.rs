@@ -98,6 +98,10 @@ impl StartError {
 pub struct Handle {
     link: Link,
     signals: Signals,
+    /// The signal mask that every job gets: ours when we were started.
+    mask: SignalSet,
+    /// Keepers of earlier jobs, which stay until the last of their descendants is gone.
+    earlier: Vec<std::process::Child>,
     pid: u32,
     leader: Option<u32>,
     keeper: std::process::Child,
@@ -111,11 +115,6 @@ pub struct Handle {
 /// Starts a job. From here on signals for this process are read by [`Handle::next`] and passed on; threads that are
 /// to leave them alone must be started after this.
 pub fn start(job: Job) -> Result<Handle, StartError> {
-    let name = job
-        .command
-        .first()
-        .map(|word| word.to_string_lossy().into_owned())
-        .unwrap_or_default();
     let keeper = |source: io::Error| StartError::Keeper { source };
     let modes = tcgetattr(io::stdin()).ok();
     let blocked = blocked();
@@ -126,6 +125,38 @@ pub fn start(job: Job) -> Result<Handle, StartError> {
     let signals = Signals::of(passed_on).map_err(keeper)?;
     // Should the keeper be killed, its child becomes ours, and its exit code can still be had.
     set_child_subreaper(Some(getpid())).map_err(|errno| keeper(errno.into()))?;
+    let started = start_keeper(job, mask)?;
+    let_go_of_stdin().map_err(keeper)?;
+    Ok(Handle {
+        link: started.link,
+        signals,
+        mask,
+        earlier: Vec::new(),
+        pid: started.pid,
+        leader: started.leader,
+        keeper: started.keeper,
+        routes: started.routes,
+        modes,
+        lost: false,
+        ended: false,
+    })
+}
+
+struct Started {
+    link: Link,
+    pid: u32,
+    leader: Option<u32>,
+    keeper: std::process::Child,
+    routes: (Route, Route),
+}
+
+fn start_keeper(job: Job, mask: SignalSet) -> Result<Started, StartError> {
+    let name = job
+        .command
+        .first()
+        .map(|word| word.to_string_lossy().into_owned())
+        .unwrap_or_default();
+    let keeper = |source: io::Error| StartError::Keeper { source };
     let (ours, theirs) = pair().map_err(keeper)?;
     let mut command = part(
         Part::Keeper,
@@ -146,22 +177,13 @@ pub fn start(job: Job) -> Result<Handle, StartError> {
             leader,
             stdout,
             stderr,
-        }) => {
-            let_go_of_stdin().map_err(keeper)?;
-            let routes = (stdout, stderr);
-            let link = Link::new(ours);
-            Ok(Handle {
-                link,
-                signals,
-                pid,
-                leader,
-                keeper: child,
-                routes,
-                modes,
-                lost: false,
-                ended: false,
-            })
-        }
+        }) => Ok(Started {
+            link: Link::new(ours),
+            pid,
+            leader,
+            keeper: child,
+            routes: (stdout, stderr),
+        }),
         Some(Message::Failed { errno, what }) => Err(match Errno::from_raw_os_error(errno) {
             Errno::NOENT => StartError::NotFound { command: name },
             Errno::ACCESS | Errno::NOEXEC | Errno::ISDIR | Errno::PERM | Errno::NOTDIR => {
@@ -220,6 +242,40 @@ impl Handle {
     /// How stdout and stderr travel. A [`Route::File`] can be read through our own stdout or stderr.
     pub fn routes(&self) -> (Route, Route) {
         self.routes
+    }
+
+    /// Starts another job in place of the one that ended, with a keeper and a process tree of its own.
+    pub fn again(&mut self, job: Job) -> Result<(), StartError> {
+        let started = start_keeper(job, self.mask)?;
+        self.link = started.link;
+        self.pid = started.pid;
+        self.leader = started.leader;
+        self.routes = started.routes;
+        let before = std::mem::replace(&mut self.keeper, started.keeper);
+        self.earlier.push(before);
+        self.earlier
+            .retain_mut(|keeper| matches!(keeper.try_wait(), Ok(None)));
+        (self.lost, self.ended) = (false, false);
+        Ok(())
+    }
+
+    /// After the job's end: the signal that comes for this process within the time, if one does.
+    pub fn signal_within(&mut self, time: Duration) -> io::Result<Option<i32>> {
+        let until = Instant::now() + time;
+        loop {
+            if let Some(arrived) = self.signals.arrived()? {
+                return Ok(Some(arrived.signal));
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(None);
+            }
+            let mut fds = [PollFd::new(&self.signals, PollFlags::IN)];
+            match poll(&mut fds, Timespec::try_from(left).ok().as_ref()) {
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(errno) => return Err(errno.into()),
+            }
+        }
     }
 
     /// Sends a signal of our own to the job's main process.

@@ -5,6 +5,7 @@ pub mod check;
 pub mod explain;
 pub mod jobs;
 pub mod json;
+pub mod mortem;
 pub mod page;
 pub mod style;
 pub mod summary;

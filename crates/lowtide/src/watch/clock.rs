@@ -79,6 +79,12 @@ impl Ticker {
         }
     }
 
+    /// Brings the next tick forward.
+    pub fn soon(&mut self, within: Duration) {
+        let nanos = u64::try_from(within.as_nanos()).unwrap_or(u64::MAX);
+        self.due = self.due.min(monotonic_ns().saturating_add(nanos));
+    }
+
     /// How long to wait; zero when a tick is due.
     pub fn wait(&self) -> Duration {
         Duration::from_nanos(self.due.saturating_sub(monotonic_ns()))

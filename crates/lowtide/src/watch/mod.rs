@@ -6,6 +6,7 @@
 
 mod clock;
 mod follow;
+mod guarded;
 pub mod hooks;
 mod looks;
 mod state_file;
@@ -16,6 +17,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use lowtide_core::entry::{Entry, EventKind, Exit, Header};
+use lowtide_core::guard::{Outcome, Policy};
 use lowtide_core::look::LookWhy;
 use lowtide_core::mark::Mark;
 use lowtide_core::output::StepReader;
@@ -31,10 +33,10 @@ use crate::failure::Failure;
 use crate::marks::Inbox;
 use crate::recording::{NewRun, Recorder, Store};
 
-pub use clock::{Clock, Ticker};
+pub use clock::{Clock, Ticker, monotonic_ns};
 pub use follow::Follow;
 pub use looks::LooksSpent;
-pub use state_file::StateFile;
+pub use state_file::{StateFile, output_folders};
 pub use tell::{Teller, short};
 
 use hooks::{HookEvent, Hooks};
@@ -59,10 +61,6 @@ impl WatchOptions {
     pub const BUDGET: Share = Share(0.001);
 }
 
-/// Less than this share of the limit left is worth a word.
-const NEAR: f64 = 0.10;
-/// And this much makes it worth another: a level that hovers is told once.
-const NEAR_AGAIN: f64 = 0.12;
 /// A verdict is told when it has stood for this many ticks: what flickers is not news.
 const STANDS: u32 = 3;
 /// The choice of the one to watch is told when it has stood for this long: a job's first moments are
@@ -82,7 +80,11 @@ pub struct Watch {
     clock: Clock,
     looks: Option<Looks>,
     sample: Sample,
-    near: bool,
+    policy: Policy,
+    /// What the guard's policy says of the newest sample.
+    outcome: Option<Outcome>,
+    /// The job is stopped (Ctrl-Z, SIGSTOP).
+    stopped: bool,
     standing: Option<(Class, u32)>,
     told: Option<Class>,
     /// When the choice of the one to watch is to be told.
@@ -191,7 +193,9 @@ impl Watch {
             clock,
             looks: looks.then(Looks::start).flatten(),
             sample: Sample::default(),
-            near: false,
+            policy: Policy::warning_only(),
+            outcome: None,
+            stopped: false,
             standing: None,
             told: None,
             untold: None,
@@ -217,6 +221,11 @@ impl Watch {
             recorder.send(&entry);
         }
         self.run.apply(&entry);
+        if let Entry::Mark(mark) = &entry
+            && self.run.steps_from() == Some(mark.source)
+        {
+            self.policy.mark(mark);
+        }
     }
 
     /// What the job printed: its steps become marks.
@@ -268,7 +277,6 @@ impl Watch {
             self.sample = sample;
         }
         self.tell_choice();
-        self.limit_near();
         let verdict = self.judge();
         self.look(&verdict);
         self.hooks.reap();
@@ -331,28 +339,9 @@ impl Watch {
         )
     }
 
-    fn limit_near(&mut self) {
-        let Some(limit) = self.sample.limit.clone() else {
-            return;
-        };
-        let left = 1.0 - limit.used.as_f64() / limit.bytes.as_f64().max(1.0);
-        if self.near && left > NEAR_AGAIN {
-            self.near = false;
-        }
-        if self.near || left > NEAR {
-            return;
-        }
-        self.near = true;
-        let text = format!(
-            "limit near: {} of {} in use ({})",
-            limit.used, limit.bytes, limit.from
-        );
-        self.teller.say(&text);
-        self.event(EventKind::LimitNear, text);
-    }
-
     fn judge(&mut self) -> Verdict {
         let verdict = self.run.verdict();
+        self.foresee(&verdict);
         let class = verdict.verdict;
         let stood = match self.standing {
             Some((before, ticks)) if before == class => ticks + 1,

@@ -28,17 +28,8 @@ pub struct StateFile {
 impl StateFile {
     /// `argv` may name the output folder; the folder the job was started in is looked at too.
     pub fn new(cwd: &Path, argv: &[String], since: SystemTime) -> StateFile {
-        let mut places = vec![cwd.to_owned()];
-        for (index, word) in argv.iter().enumerate() {
-            let value = match word.split_once('=') {
-                Some((flag, value)) if is_output_flag(flag) => Some(value.to_owned()),
-                None if is_output_flag(word) => argv.get(index + 1).cloned(),
-                _ => None,
-            };
-            places.extend(value.map(|value| cwd.join(value)));
-        }
         StateFile {
-            places,
+            places: output_folders(cwd, argv),
             since,
             next: EVERY,
             seen: None,
@@ -64,6 +55,20 @@ impl StateFile {
         self.seen = Some(newest);
         trainer_state(&bytes, now).ok()
     }
+}
+
+/// Where a job may write to: the folder it was started in, and those that its arguments name.
+pub fn output_folders(cwd: &Path, argv: &[String]) -> Vec<PathBuf> {
+    let mut places = vec![cwd.to_owned()];
+    for (index, word) in argv.iter().enumerate() {
+        let value = match word.split_once('=') {
+            Some((flag, value)) if is_output_flag(flag) => Some(value.to_owned()),
+            None if is_output_flag(word) => argv.get(index + 1).cloned(),
+            _ => None,
+        };
+        places.extend(value.map(|value| cwd.join(value)));
+    }
+    places
 }
 
 fn is_output_flag(word: &str) -> bool {

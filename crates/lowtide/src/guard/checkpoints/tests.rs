@@ -1,0 +1,177 @@
+//! Checkpoints as libraries leave them, whole and cut.
+
+use super::*;
+use proptest::prelude::*;
+
+/// The smallest archive: one that is empty but for its end, behind a local header.
+fn archive() -> Vec<u8> {
+    let mut bytes = b"PK\x03\x04some file".to_vec();
+    let offset = bytes.len() as u32;
+    bytes.extend(b"PK\x05\x06");
+    bytes.extend([0; 8]);
+    bytes.extend(0_u32.to_le_bytes());
+    bytes.extend(offset.to_le_bytes());
+    bytes.extend([0; 2]);
+    bytes
+}
+
+fn tensors() -> Vec<u8> {
+    let header = br#"{"w":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}"#;
+    let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
+    bytes.extend(header);
+    bytes.extend([1; 8]);
+    bytes
+}
+
+fn save(folder: &Path, step: u64) -> PathBuf {
+    let checkpoint = folder.join(format!("checkpoint-{step}"));
+    fs::create_dir_all(&checkpoint).unwrap();
+    fs::write(checkpoint.join("adapter_model.safetensors"), tensors()).unwrap();
+    fs::write(checkpoint.join("optimizer.pt"), archive()).unwrap();
+    let state = format!(r#"{{"global_step": {step}}}"#);
+    fs::write(checkpoint.join("trainer_state.json"), state).unwrap();
+    checkpoint
+}
+
+fn look(folder: &Path) -> Found {
+    Places::guessed(vec![folder.to_owned()]).look(SystemTime::UNIX_EPOCH)
+}
+
+#[test]
+fn the_furthest_complete_checkpoint_comes_first() {
+    let root = tempfile::tempdir().unwrap();
+    for step in [20, 100, 60] {
+        save(&root.path().join("out"), step);
+    }
+    let found = look(root.path());
+    let steps: Vec<_> = found.complete.iter().map(|known| known.step).collect();
+    assert_eq!(steps, [Some(100), Some(60), Some(20)]);
+}
+
+#[test]
+fn half_written_ones_are_skipped_and_named() {
+    type Damage = fn(&Path);
+    let damages: [(&str, Damage); 6] = [
+        ("written last", |path| {
+            fs::remove_file(path.join("trainer_state.json")).unwrap()
+        }),
+        ("cut off", |path| {
+            fs::write(path.join("trainer_state.json"), b"{\"glob").unwrap()
+        }),
+        ("cut off", |path| {
+            let weights = path.join("adapter_model.safetensors");
+            let bytes = fs::read(&weights).unwrap();
+            fs::write(weights, &bytes[..bytes.len() - 1]).unwrap();
+        }),
+        ("cut off", |path| {
+            let optimizer = path.join("optimizer.pt");
+            let bytes = fs::read(&optimizer).unwrap();
+            fs::write(optimizer, &bytes[..bytes.len() - 3]).unwrap();
+        }),
+        ("no weights", |path| {
+            fs::remove_file(path.join("adapter_model.safetensors")).unwrap()
+        }),
+        ("another step", |path| {
+            fs::write(path.join("trainer_state.json"), b"{\"global_step\": 3}").unwrap()
+        }),
+    ];
+    for (expected, damage) in damages {
+        let root = tempfile::tempdir().unwrap();
+        save(root.path(), 10);
+        damage(&save(root.path(), 20));
+        let found = look(root.path());
+        assert_eq!(found.complete.len(), 1, "{expected}");
+        assert_eq!(found.complete[0].step, Some(10));
+        let [(path, why)] = &found.broken[..] else {
+            panic!("{found:?}")
+        };
+        assert!(path.ends_with("checkpoint-20"));
+        assert!(why.contains(expected), "{why}");
+    }
+}
+
+#[test]
+fn a_missing_shard_is_noticed() {
+    let root = tempfile::tempdir().unwrap();
+    let path = save(root.path(), 20);
+    fs::write(
+        path.join("model.safetensors.index.json"),
+        br#"{"weight_map": {"w": "model-00001-of-00002.safetensors"}}"#,
+    )
+    .unwrap();
+    assert!(look(root.path()).broken[0].1.contains("is missing"));
+}
+
+#[test]
+fn distributed_checkpoints_need_their_metadata() {
+    let root = tempfile::tempdir().unwrap();
+    for (step, complete) in [(5, true), (9, false)] {
+        let folder = root.path().join(format!("step-{step}"));
+        fs::create_dir(&folder).unwrap();
+        fs::write(folder.join("__0_0.distcp"), b"bytes").unwrap();
+        if complete {
+            fs::write(folder.join(".metadata"), b"bytes").unwrap();
+        }
+    }
+    let found = look(root.path());
+    assert_eq!(found.complete.len(), 1);
+    assert_eq!(found.complete[0].step, Some(5));
+    assert_eq!(found.broken.len(), 1);
+}
+
+#[test]
+fn lightning_files_are_found_where_lightning_puts_them() {
+    let root = tempfile::tempdir().unwrap();
+    let folder = root.path().join("lightning_logs/version_0/checkpoints");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("epoch=1-step=80.ckpt"), archive()).unwrap();
+    fs::write(root.path().join("lowtide-90.ckpt"), &archive()[..20]).unwrap();
+    fs::write(root.path().join("weights.pt"), archive()).unwrap();
+    let found = look(root.path());
+    assert_eq!(found.complete.len(), 1, "{found:?}");
+    assert_eq!(found.complete[0].step, Some(80));
+    assert!(found.broken[0].0.ends_with("lowtide-90.ckpt"));
+    let named = Places::named(root.path().to_owned()).look(SystemTime::UNIX_EPOCH);
+    assert_eq!(
+        named.complete.len(),
+        2,
+        "a folder that was named is taken at its word"
+    );
+}
+
+#[test]
+fn those_of_earlier_jobs_are_not_ours() {
+    let root = tempfile::tempdir().unwrap();
+    save(root.path(), 900);
+    let later = SystemTime::now() + Duration::from_secs(60);
+    let found = Places::guessed(vec![root.path().to_owned()]).look(later);
+    assert!(found.complete.is_empty() && found.broken.is_empty());
+}
+
+#[test]
+fn steps_are_read_from_names() {
+    assert_eq!(last_number("epoch=1-step=80"), Some(80));
+    assert_eq!(last_number("last"), None);
+    assert_eq!(last_number("7"), Some(7));
+}
+
+proptest! {
+    #[test]
+    fn no_file_can_hurt(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+        let root = tempfile::tempdir().unwrap();
+        let path = save(root.path(), 1);
+        fs::write(path.join("model.safetensors"), &bytes).unwrap();
+        fs::write(path.join("optimizer.pt"), &bytes).unwrap();
+        fs::write(root.path().join("a.ckpt"), &bytes).unwrap();
+        look(root.path());
+    }
+
+    #[test]
+    fn every_cut_of_an_archive_is_noticed(keep in 4_usize..35) {
+        let bytes = archive();
+        prop_assume!(keep < bytes.len());
+        let file = tempfile::NamedTempFile::new().unwrap();
+        fs::write(file.path(), &bytes[..keep]).unwrap();
+        prop_assert!(zip::whole(file.path()).is_err());
+    }
+}

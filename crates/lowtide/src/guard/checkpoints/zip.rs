@@ -1,0 +1,56 @@
+//! What `torch.save` writes: a zip archive, whose directory is written last. Lightning's `*.ckpt` are
+//! such files, and so are the `*.pt` of a loop that saves by itself.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use super::{Checkpoint, last_number, modified};
+
+const BEGIN: &[u8] = b"PK\x03\x04";
+const END: &[u8] = b"PK\x05\x06";
+const END_SIZE: u64 = 22;
+/// Says that the true number stands in the archive's 64-bit directory.
+const LARGE: u32 = u32::MAX;
+
+/// `.pt` and `.pth` may be anything, so they count only where the user has pointed at them.
+pub fn is_one(name: &str, named: bool) -> bool {
+    name.ends_with(".ckpt") || (named && (name.ends_with(".pt") || name.ends_with(".pth")))
+}
+
+pub fn examine(path: &Path) -> Result<Checkpoint, String> {
+    whole(path)?;
+    let stem = path.file_stem().map(|name| name.to_string_lossy());
+    Ok(Checkpoint {
+        path: path.to_owned(),
+        step: stem.and_then(|name| last_number(&name)),
+        written: modified(path).ok_or("it went away")?,
+    })
+}
+
+/// Whether the archive has its end, and the end fits the length. What is no archive (torch.save of
+/// old) only has to have bytes.
+pub fn whole(path: &Path) -> Result<(), String> {
+    let file = File::open(path).map_err(|error| error.to_string())?;
+    let length = file.metadata().map_err(|error| error.to_string())?.len();
+    if length == 0 {
+        return Err("is empty".to_owned());
+    }
+    let mut begin = [0; 4];
+    let begins = file.read_exact_at(&mut begin, 0).is_ok() && begin == BEGIN;
+    if !begins {
+        return Ok(());
+    }
+    let cut = || "is cut off".to_owned();
+    let at = length.checked_sub(END_SIZE).ok_or_else(cut)?;
+    let mut end = [0; END_SIZE as usize];
+    file.read_exact_at(&mut end, at).map_err(|_| cut())?;
+    let number = |at: usize| u32::from_le_bytes([end[at], end[at + 1], end[at + 2], end[at + 3]]);
+    let (size, offset) = (number(12), number(16));
+    let fits = size == LARGE || offset == LARGE || u64::from(size) + u64::from(offset) <= at;
+    if end.starts_with(END) && fits {
+        Ok(())
+    } else {
+        Err(cut())
+    }
+}

@@ -1,0 +1,309 @@
+//! What follows the end of an attempt: nothing, because the job is done or the user ended it; another
+//! attempt from a complete checkpoint; or giving up, with a word on what is left to resume from.
+
+use std::ffi::OsString;
+use std::time::Duration;
+
+use lowtide_core::entry::{Attempt, Exit};
+use lowtide_core::postmortem::{Cause, PostMortem};
+use lowtide_core::process::ProcId;
+use lowtide_core::units::show_duration;
+use rustix::process::Signal;
+
+use crate::failure::code;
+use crate::keeper::Handle;
+use crate::watch::Watch;
+
+use super::checkpoints::{Checkpoint, Found};
+use super::{Guard, act};
+
+pub enum Next {
+    /// End with this code.
+    Done(i32),
+    Again(Restart),
+}
+
+/// The job as it is started again.
+pub struct Restart {
+    pub command: Vec<String>,
+    pub env: Vec<(OsString, OsString)>,
+    pub attempt: Attempt,
+    pub pause: Duration,
+}
+
+/// Pauses before a restart that was not planned: 1 s, 2 s, 4 s, …
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+/// What outlives its main process is given this long to end, and again after SIGTERM.
+const LINGERS: Duration = Duration::from_secs(5);
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+/// Broken checkpoints that are named; the rest is counted.
+const NAMED: usize = 3;
+
+impl Guard {
+    /// Decides what follows. `mortem` says how the attempt died, if it did.
+    pub fn ended(&mut self, watch: &mut Watch, exit: Exit, mortem: Option<&PostMortem>) -> Next {
+        let asked = self.asked.take();
+        if self.interrupted {
+            self.count(watch);
+            return Next::Done(exit.code());
+        }
+        let ran_out = mortem.is_some_and(|found| {
+            matches!(found.cause, Cause::GroupOom { .. } | Cause::NodeOom { .. })
+        });
+        let done = exit == Exit::Code(0) && {
+            let (step, total) = (watch.policy().furthest(), watch.run.total_steps());
+            total.is_some_and(|total| total > 0 && step >= Some(total))
+        };
+        if done || (asked.is_none() && !ran_out) {
+            if exit != Exit::Code(0) {
+                self.count(watch);
+            }
+            return Next::Done(exit.code());
+        }
+        let found = self.plan.places.look(self.since);
+        self.name_broken(watch, &found);
+        let newest = found.complete.first();
+        if let Some(asked) = asked.filter(|asked| !asked.forced && !ran_out) {
+            let saved = newest.is_some_and(|newest| newest.written >= asked.at - COARSE);
+            if !saved {
+                return self.not_saved(watch, exit, newest);
+            }
+        }
+        self.restart(watch, exit, asked.is_some(), newest)
+    }
+
+    /// Asked, and ended without a checkpoint: it was done anyway, or it failed in the attempt.
+    fn not_saved(&self, watch: &mut Watch, exit: Exit, newest: Option<&Checkpoint>) -> Next {
+        if exit == Exit::Code(0) {
+            self.tell(watch, "the job ended by itself before it was to stop");
+        } else {
+            let text = format!(
+                "the job failed (code {}) instead of saving; it is not started again. {}",
+                exit.code(),
+                left_to_resume(watch, newest)
+            );
+            self.tell(watch, &text);
+        }
+        Next::Done(exit.code())
+    }
+
+    fn restart(
+        &mut self,
+        watch: &mut Watch,
+        exit: Exit,
+        asked: bool,
+        newest: Option<&Checkpoint>,
+    ) -> Next {
+        let furthest = watch.run.furthest();
+        let Some(newest) = newest else {
+            self.tell(
+                watch,
+                "no complete checkpoint of this job was found; it is not started again",
+            );
+            watch
+                .teller()
+                .hint("--checkpoints DIR says where they are; save now and then to have one");
+            return Next::Done(exit.code());
+        };
+        let give_up = |guard: &Guard, watch: &mut Watch, why: &str| {
+            guard.tell(
+                watch,
+                &format!("{why}. {}", left_to_resume(watch, Some(newest))),
+            );
+            Next::Done(if asked { code::RESUMABLE } else { exit.code() })
+        };
+        let Some(resume) = &self.plan.resume else {
+            let why = "how this job resumes is not known, so it is not started again";
+            let next = give_up(self, watch, why);
+            watch
+                .teller()
+                .hint("say it with --resume-arg '--resume {checkpoint}'");
+            return next;
+        };
+        if self.restarts >= self.plan.max_restarts {
+            let why = format!("{} restarts were made, as many as allowed", self.restarts);
+            return give_up(self, watch, &why);
+        }
+        let no_new_step = furthest.is_some() && furthest <= self.furthest;
+        let same = self.resumed.as_deref() == Some(&newest.path);
+        if self.restarts > 0 && (no_new_step || (furthest.is_none() && same)) {
+            return give_up(self, watch, "no new step since the last restart: giving up");
+        }
+        let repeated = repeated(watch, newest);
+        self.rough = if asked && repeated == 0 {
+            0
+        } else {
+            self.rough + 1
+        };
+        self.restarts += 1;
+        self.repeated += repeated;
+        self.furthest = furthest;
+        self.resumed = Some(newest.path.clone());
+        let command = resume.command(&self.command, &newest.path);
+        let pause = pause(self.rough);
+        let again = match repeated {
+            0 => "no step is repeated".to_owned(),
+            1 => "1 step since then is done again".to_owned(),
+            steps => format!("{steps} steps since then are done again"),
+        };
+        let text = format!(
+            "starting again from {} (restart {} of at most {}); {again}{}",
+            newest.path.display(),
+            self.restarts,
+            self.plan.max_restarts,
+            if pause.is_zero() {
+                String::new()
+            } else {
+                format!(", in {}", show_duration(pause.as_secs_f64()))
+            }
+        );
+        self.tell(watch, &text);
+        Next::Again(Restart {
+            command,
+            env: vec![
+                (
+                    "LOWTIDE_ATTEMPT".into(),
+                    (self.restarts + 1).to_string().into(),
+                ),
+                ("LOWTIDE_CHECKPOINT".into(), newest.path.clone().into()),
+            ],
+            attempt: Attempt {
+                at: watch.now(),
+                number: self.restarts + 1,
+                checkpoint: Some(newest.path.display().to_string()),
+                step: newest.step,
+                repeated,
+                why: text,
+            },
+            pause,
+        })
+    }
+
+    /// Sees to it that nothing of the attempt lives on: its memory must be free for the next one.
+    /// Those who stay are told to end, and then made to. False when the user wants to stop.
+    pub fn clear(&mut self, watch: &mut Watch, handle: &mut Handle, pause: Duration) -> bool {
+        let orders = [None, Some(Signal::TERM), Some(Signal::KILL)];
+        for order in orders {
+            let alive: Vec<ProcId> = alive(watch);
+            if alive.is_empty() {
+                break;
+            }
+            if let Some(signal) = order {
+                self.tell(
+                    watch,
+                    &format!(
+                        "still running after the job's end: {}; signal {}",
+                        alive
+                            .iter()
+                            .map(|id| id.pid.to_string())
+                            .collect::<Vec<_>>()
+                            .join(", "),
+                        signal.as_raw()
+                    ),
+                );
+                act::send(&alive, signal);
+            }
+            let mut waited = Duration::ZERO;
+            while waited < LINGERS && !self::alive(watch).is_empty() {
+                if !self.wait(handle, LOOK_EVERY) {
+                    return false;
+                }
+                waited += LOOK_EVERY;
+                watch.tick(Duration::ZERO);
+            }
+        }
+        self.wait(handle, pause)
+    }
+
+    /// False when a signal of the user's came.
+    fn wait(&mut self, handle: &mut Handle, time: Duration) -> bool {
+        if let Ok(Some(signal)) = handle.signal_within(time) {
+            self.heard(signal);
+        }
+        !self.interrupted
+    }
+
+    /// What the guard did in all, for the end of the run.
+    pub fn summary(&self) -> String {
+        let plural = |count: u64, what: &str| match count {
+            1 => format!("1 {what}"),
+            count => format!("{count} {what}s"),
+        };
+        format!(
+            "{}, {} done again",
+            plural(self.restarts.into(), "restart"),
+            plural(self.repeated, "step")
+        )
+    }
+
+    /// Says what an end that was not ours costs.
+    fn count(&self, watch: &mut Watch) {
+        let found = self.plan.places.look(self.since);
+        self.name_broken(watch, &found);
+        let text = left_to_resume(watch, found.complete.first());
+        self.tell(watch, &text);
+    }
+
+    fn name_broken(&self, watch: &mut Watch, found: &Found) {
+        for (path, why) in found.broken.iter().take(NAMED) {
+            self.tell(watch, &format!("skipped {}: {why}", path.display()));
+        }
+        if found.broken.len() > NAMED {
+            let more = found.broken.len() - NAMED;
+            self.tell(watch, &format!("skipped {more} more that are incomplete"));
+        }
+    }
+}
+
+/// File systems may note an earlier time than the clock shows.
+const COARSE: Duration = Duration::from_secs(2);
+
+fn alive(watch: &Watch) -> Vec<ProcId> {
+    let living = watch.run.processes().filter(|track| track.gone.is_none());
+    living.map(|track| track.member.id).collect()
+}
+
+/// Steps that were done after the checkpoint was made.
+fn repeated(watch: &Watch, newest: &Checkpoint) -> u64 {
+    let (done, saved) = (watch.policy().furthest(), newest.step);
+    done.zip(saved)
+        .map_or(0, |(done, saved)| done.saturating_sub(saved))
+}
+
+fn left_to_resume(watch: &Watch, newest: Option<&Checkpoint>) -> String {
+    let done = watch.run.furthest();
+    let Some(newest) = newest else {
+        let lost = done.map_or(String::new(), |done| format!("; {done} steps were done"));
+        return format!("no complete checkpoint of this job was found{lost}");
+    };
+    let since = match repeated(watch, newest) {
+        0 => String::new(),
+        1 => ", 1 step was done since".to_owned(),
+        steps => format!(", {steps} steps were done since"),
+    };
+    format!(
+        "the last complete checkpoint is {}{since}",
+        newest.path.display()
+    )
+}
+
+fn pause(rough: u32) -> Duration {
+    match rough {
+        0 => Duration::ZERO,
+        ends => FIRST_PAUSE
+            .saturating_mul(1 << (ends - 1).min(10))
+            .min(LONGEST_PAUSE),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_grow_with_each_rough_end() {
+        let seconds: Vec<u64> = (0..9).map(|rough| pause(rough).as_secs()).collect();
+        assert_eq!(seconds, [0, 1, 2, 4, 8, 16, 32, 60, 60]);
+    }
+}

@@ -1,0 +1,123 @@
+"""Jobs with a memory limit of their own, guarded or not: what the guard's tests share.
+
+The limit is a real one: a cgroup v1 below the memory controller, for which the tests have to be root.
+"""
+
+import itertools
+import os
+import re
+import signal
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+
+from conftest import PACKAGE
+
+MEMORY = Path("/sys/fs/cgroup/memory")
+JOBS = Path(__file__).parent / "jobs"
+_numbers = itertools.count(1)
+
+
+class Group:
+    """A cgroup with a limit (in MB), in which commands are started."""
+
+    def __init__(self, limit):
+        self.folder = MEMORY / ("lowtide-test-%d-%d" % (os.getpid(), next(_numbers)))
+        self.folder.mkdir()
+        self.limit(limit)
+
+    def limit(self, megabytes):
+        (self.folder / "memory.limit_in_bytes").write_text(str(int(megabytes * 1e6)))
+
+    def enter(self):
+        """For `preexec_fn`: the command and all its children are in the group from their first page on."""
+        (self.folder / "cgroup.procs").write_text("0")
+
+    @property
+    def oom_kills(self):
+        text = (self.folder / "memory.oom_control").read_text()
+        return int(re.search(r"oom_kill (\d+)", text).group(1))
+
+    def close(self):
+        until = time.monotonic() + 20
+        while time.monotonic() < until:
+            for pid in (self.folder / "cgroup.procs").read_text().split():
+                try:
+                    os.kill(int(pid), signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+            try:
+                self.folder.rmdir()
+                return
+            except OSError:
+                time.sleep(0.05)
+
+
+def can_limit():
+    try:
+        Group(100).close()
+    except OSError:
+        return False
+    return True
+
+
+needs_limit = pytest.mark.skipif(
+    not can_limit(), reason="needs root and a cgroup v1 memory controller at %s" % MEMORY
+)
+
+
+class Job:
+    """One job under `lowtide run`, or bare when `program` is none."""
+
+    def __init__(self, folder, command, program=None, flags=(), group=None, environment=None):
+        self.folder = Path(folder)
+        self.recording = self.folder / "recording"
+        # A socket's path has to be short, and other tests have their own.
+        self.runtime = tempfile.mkdtemp(prefix="lt-")
+        env = {name: value for name, value in os.environ.items() if not name.startswith("LOWTIDE_")}
+        env.update(
+            PYTHONPATH=str(PACKAGE), PYTHONDONTWRITEBYTECODE="1", PYTHONUNBUFFERED="1",
+            XDG_RUNTIME_DIR=self.runtime, LOWTIDE_HOME=str(self.folder / "home"), **(environment or {}),
+        )
+        words = [str(word) for word in command]
+        if program:
+            words = [program, "run", "-i", "200ms", "-o", str(self.recording), *flags, "--", *words]
+        self.log = self.folder / "log"
+        self.process = subprocess.Popen(
+            words, env=env, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=self.log.open("ab"),
+            stderr=subprocess.STDOUT, preexec_fn=group.enter if group else None, start_new_session=True,
+        )
+        self.env = env
+
+    @property
+    def output(self):
+        return self.log.read_text(errors="replace")
+
+    def wait(self):
+        return self.process.wait()
+
+    def wait_for(self, pattern):
+        """Until the output shows it; the job must not end before."""
+        while not (found := re.search(pattern, self.output)):
+            if self.process.poll() is not None:
+                assert re.search(pattern, self.output), self.output[-4000:]
+            time.sleep(0.01)
+        return found
+
+    @property
+    def restarts(self):
+        return len(re.findall(r"guard: starting again from", self.output))
+
+
+def trace(path):
+    """(steps in the order in which they were done, the last line)."""
+    lines = Path(path).read_text().splitlines()
+    steps = [int(re.search(r"\d+", line).group()) for line in lines if line.startswith("step")]
+    return steps, lines[-1]
+
+
+def judge(program, recording, *flags):
+    return subprocess.run([program, "judge", str(recording), *flags], capture_output=True, text=True)
