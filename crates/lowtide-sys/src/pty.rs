@@ -12,6 +12,12 @@ use rustix::termios::{
     tcsetwinsize,
 };
 
+/// Begins a full-screen view: another screen, nothing on it, no cursor.
+pub const ENTER_SCREEN: &[u8] = b"\x1b[?1049h\x1b[?25l\x1b[2J";
+
+/// Ends it, whatever state its last bytes left: the first one ends a sequence that was cut off.
+pub const LEAVE_SCREEN: &[u8] = b"\x18\x1b[?2026l\x1b[m\x1b[?25h\x1b[?1049l";
+
 /// A pair of pseudo-terminal ends.
 #[derive(Debug)]
 pub struct Pty {

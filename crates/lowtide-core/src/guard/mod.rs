@@ -76,7 +76,7 @@ const SLOPE_LASTS: f64 = 1.0;
 /// A condition for asking must hold on this many looks in a row: the check right before acting.
 const CONFIRM: u32 = 2;
 /// Less than this share of the limit left is worth a word, and this much makes it worth another.
-const NEAR: f64 = 0.10;
+pub const NEAR: f64 = 0.10;
 const NEAR_AGAIN: f64 = 0.12;
 /// A leak that reaches the limit within this many seconds is worth a word, however much is left.
 const WARN_SECONDS: f64 = 300.0;

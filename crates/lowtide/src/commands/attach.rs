@@ -1,6 +1,7 @@
 //! `lowtide attach`: the same as `run`, for a job that already runs. The job never notices.
 
 use std::io::Write;
+use std::os::fd::AsFd;
 use std::time::Duration;
 
 use anyhow::Result;
@@ -8,12 +9,14 @@ use lowtide_core::units::{Micros, parse_duration};
 use lowtide_sys::find::find_training;
 use lowtide_sys::proc::Proc;
 use lowtide_sys::sampler::{Options, Sampler};
-use lowtide_sys::sigwait::{SignalSet, Signals};
+use lowtide_sys::sigwait::{SignalSet, Signals, stop_here};
+use rustix::process::Signal;
 
 use crate::commands::common::{MARKS_EVERY, WatchArgs, poll};
 use crate::failure::Failure;
 use crate::marks::Inbox;
 use crate::show;
+use crate::show::tui::{Keyboard, Stage, Wish};
 use crate::watch::{Plan, Ticker, Watch};
 
 /// Watch a job that already runs
@@ -22,6 +25,8 @@ use crate::watch::{Plan, Ticker, Watch};
 ///   lowtide attach 4242
 ///   lowtide attach --find train.py
 ///   lowtide attach --find --wait --duration 10m
+///
+/// At a terminal this is a live view: `?` shows its keys, `q` ends it and leaves the job alone.
 #[derive(clap::Args, Debug)]
 #[command(verbatim_doc_comment)]
 pub struct AttachArgs {
@@ -40,6 +45,9 @@ pub struct AttachArgs {
     /// Print the verdict at the end as one JSON object
     #[arg(long)]
     json: bool,
+    /// Plain lines also at a terminal, instead of the live view
+    #[arg(long)]
+    no_tui: bool,
     #[command(flatten)]
     watch: WatchArgs,
 }
@@ -53,6 +61,8 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 pub fn run(args: &AttachArgs) -> Result<i32> {
     let ours: SignalSet = ENDINGS.into_iter().collect();
     ours.block()?;
+    // The view sets the terminal's modes, also from the background.
+    SignalSet::from_iter([Signal::TTOU.as_raw()]).block()?;
     let mut signals = Signals::of(ours)?;
     let Some(pid) = target(args, &mut signals)? else {
         return Ok(0);
@@ -71,6 +81,7 @@ pub fn run(args: &AttachArgs) -> Result<i32> {
     let clock = plan.clock();
     let inbox = Inbox::open(&format!("watcher-{}", std::process::id())).ok();
     let mut watch = Watch::start(plan, inbox, sampler)?;
+    let mut view = open_view(args, &mut watch);
     let mut ticker = Ticker::new(options.interval);
     let end = args
         .duration
@@ -86,17 +97,66 @@ pub fn run(args: &AttachArgs) -> Result<i32> {
         if end.is_some_and(|end| clock.now() >= end) {
             break;
         }
-        poll(&[&signals], timeout.min(MARKS_EVERY))?;
+        let keyboard = view.as_ref().filter(|view| view.take_keys());
+        let mut sources: Vec<&dyn AsFd> = vec![&signals];
+        let stdin = std::io::stdin();
+        sources.extend(keyboard.map(|_| &stdin as &dyn AsFd));
+        poll(&sources, timeout.min(MARKS_EVERY))?;
         watch.take_marks();
         if signals.arrived()?.is_some() {
             break;
         }
+        match view.as_ref().and_then(Stage::wish) {
+            Some(Wish::Quit) => break,
+            Some(Wish::Stop) => stop(view.as_ref())?,
+            Some(Wish::JobSize { .. }) | None => {}
+        }
     }
+    close_view(view.take(), &mut watch);
     if let Some(problem) = watch.finish(None) {
         watch.teller().say(&problem);
     }
     report(args, &watch)?;
     Ok(0)
+}
+
+/// The live view, where there is a terminal for it.
+fn open_view(args: &AttachArgs, watch: &mut Watch) -> Option<Stage> {
+    let wanted = !args.no_tui && !args.json && !args.watch.options().quiet;
+    if !wanted || !Stage::is_possible() {
+        return None;
+    }
+    match Stage::open(Keyboard::Own) {
+        Ok(stage) => {
+            watch.listen(Some(Box::new(stage.listener())));
+            watch.teller().into_view(Some(Box::new(stage.ear())));
+            Some(stage)
+        }
+        Err(error) => {
+            watch
+                .teller()
+                .say(&format!("cannot draw on this terminal: {error}"));
+            None
+        }
+    }
+}
+
+fn close_view(view: Option<Stage>, watch: &mut Watch) {
+    if let Some(stage) = view {
+        watch.listen(None);
+        stage.close();
+        watch.teller().into_view(None);
+    }
+}
+
+/// Ctrl-Z: the shell gets its terminal as it was, and `fg` goes on.
+fn stop(view: Option<&Stage>) -> Result<()> {
+    if let Some(stage) = view {
+        stage.pause();
+        stop_here()?;
+        stage.resume();
+    }
+    Ok(())
 }
 
 /// For the recording's header; masked like every command line.

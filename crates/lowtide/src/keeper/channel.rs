@@ -6,11 +6,10 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use lowtide_sys::pty::copy_size;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{Mode, OFlags, open};
-use rustix::io::{Errno, fcntl_dupfd_cloexec, read, write};
-use rustix::net::{SendFlags, send};
+use rustix::event::{PollFd, PollFlags};
+use rustix::io::{Errno, read};
 
+use super::sink::Sink;
 use super::wire::{LONGEST_PIECE, Route, Stream};
 
 /// Reads per turn, so that a job that prints without end leaves room for signals and the other stream.
@@ -19,9 +18,6 @@ const READS_A_TURN: usize = 16;
 /// What can be on its way when the main process ends: a pipe holds 64 KiB, a pty's buffers no more than twice
 /// that. What descendants print after that is theirs and not waited for.
 const ON_ITS_WAY: usize = 256 * 1024;
-
-/// A pipe takes this much without blocking once poll says it is writable (PIPE_BUF).
-const SURE_TO_FIT: usize = 4096;
 
 pub struct Channel {
     /// Our end of the job's stream; None when the job's side or the user's side is closed.
@@ -72,7 +68,7 @@ impl Channel {
         } else {
             PollFlags::OUT
         };
-        let sink = self.is_open().then(|| PollFd::new(&self.sink.fd, wanted));
+        let sink = self.is_open().then(|| PollFd::new(&self.sink, wanted));
         source
             .map(|fd| PollFd::new(fd, PollFlags::IN))
             .into_iter()
@@ -131,7 +127,7 @@ impl Channel {
     pub fn resize(&self) -> bool {
         match (&self.source, self.route) {
             (Some(source), Route::Terminal) => {
-                copy_size(self.sink.fd.as_fd(), source.as_fd()).unwrap_or(false)
+                copy_size(self.sink.as_fd(), source.as_fd()).unwrap_or(false)
             }
             _ => false,
         }
@@ -141,66 +137,5 @@ impl Channel {
     fn close(&mut self) {
         self.source = None;
         self.held = 0..0;
-    }
-}
-
-/// The user's end of a stream.
-struct Sink {
-    fd: OwnedFd,
-    way: Way,
-}
-
-enum Way {
-    /// An open file description of our own, which does not block.
-    NonBlocking,
-    /// One that is shared with the user's shell: making it non-blocking would change it for all.
-    Shared,
-    Socket,
-}
-
-impl Sink {
-    fn to(user: BorrowedFd) -> io::Result<Self> {
-        // Opening it anew through /proc leaves the user's own description as it is.
-        let path = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&user));
-        let flags = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-        if let Ok(fd) = open(path, flags, Mode::empty()) {
-            return Ok(Self {
-                fd,
-                way: Way::NonBlocking,
-            });
-        }
-        let fd = fcntl_dupfd_cloexec(user, 3)?;
-        let way = match rustix::net::sockopt::socket_type(&fd) {
-            Ok(_) => Way::Socket,
-            Err(_) => Way::Shared,
-        };
-        Ok(Self { fd, way })
-    }
-
-    fn write(&self, bytes: &[u8]) -> Result<usize, Errno> {
-        match self.way {
-            Way::NonBlocking => write(&self.fd, bytes),
-            Way::Socket => send(&self.fd, bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL),
-            Way::Shared if self.now(PollFlags::OUT).is_empty() => Err(Errno::AGAIN),
-            Way::Shared => write(&self.fd, &bytes[..bytes.len().min(SURE_TO_FIT)]),
-        }
-    }
-
-    /// Whether nobody can read any more what is written here.
-    fn is_gone(&self) -> bool {
-        self.now(PollFlags::empty())
-            .intersects(PollFlags::ERR | PollFlags::HUP)
-    }
-
-    fn now(&self, wanted: PollFlags) -> PollFlags {
-        let mut fds = [PollFd::new(&self.fd, wanted)];
-        let at_once = Timespec {
-            tv_sec: 0,
-            tv_nsec: 0,
-        };
-        match poll(&mut fds, Some(&at_once)) {
-            Ok(_) => fds[0].revents(),
-            Err(_) => PollFlags::empty(),
-        }
     }
 }

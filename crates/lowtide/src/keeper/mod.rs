@@ -12,9 +12,11 @@ mod leader;
 mod link;
 mod relay;
 mod routes;
+mod sink;
 mod start;
 mod wire;
 
 pub use handle::{Event, Handle, Job, StartError, start};
+pub use sink::Sink;
 pub use start::private_part;
 pub use wire::{Route, Stream};

@@ -10,6 +10,7 @@ pub mod page;
 pub mod style;
 pub mod summary;
 pub mod text;
+pub mod tui;
 
 use lowtide_core::units::Share;
 

@@ -13,7 +13,7 @@ use super::style::{Paint, Style};
 const EVIDENCE: usize = 6;
 
 /// The line of evidence that looks ahead; it comes last.
-const WOULD_CHANGE: &str = "what would change this";
+pub const WOULD_CHANGE: &str = "what would change this";
 
 /// Everything a person needs to trust the verdict, or not.
 pub fn render(verdict: &Verdict, series: &Series, how: Option<&str>, style: Style) -> String {

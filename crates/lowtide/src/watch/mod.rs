@@ -90,7 +90,12 @@ pub struct Watch {
     /// When the choice of the one to watch is to be told.
     untold: Option<Micros>,
     dir: Option<PathBuf>,
+    /// A live view that gets every entry.
+    listener: Option<Listener>,
 }
+
+/// Takes entries and never waits.
+pub type Listener = Box<dyn FnMut(&Entry) + Send>;
 
 /// What can fail for want of a right or a folder, tried before the job starts.
 pub struct Plan {
@@ -200,6 +205,7 @@ impl Watch {
             told: None,
             untold: None,
             dir: new.map(|new| new.dir),
+            listener: None,
         })
     }
 
@@ -216,15 +222,30 @@ impl Watch {
         self.dir.as_ref()
     }
 
-    fn enter(&mut self, entry: Entry) {
-        if let Some(recorder) = &self.recorder {
-            recorder.send(&entry);
+    /// From here on a live view gets every entry, and first the header; none lets it go.
+    pub fn listen(&mut self, mut listener: Option<Listener>) {
+        if let Some(listener) = &mut listener {
+            listener(&Entry::Header(self.run.header().clone()));
         }
-        self.run.apply(&entry);
+        self.listener = listener;
+    }
+
+    fn enter(&mut self, entry: Entry) {
+        self.take_in(&entry);
         if let Entry::Mark(mark) = &entry
             && self.run.steps_from() == Some(mark.source)
         {
             self.policy.mark(mark);
+        }
+    }
+
+    fn take_in(&mut self, entry: &Entry) {
+        if let Some(recorder) = &self.recorder {
+            recorder.send(entry);
+        }
+        self.run.apply(entry);
+        if let Some(listener) = &mut self.listener {
+            listener(entry);
         }
     }
 
@@ -269,10 +290,7 @@ impl Watch {
             self.tree_changed(change, now);
         }
         let entry = Entry::Sample(sample);
-        if let Some(recorder) = &self.recorder {
-            recorder.send(&entry);
-        }
-        self.run.apply(&entry);
+        self.take_in(&entry);
         if let Entry::Sample(sample) = entry {
             self.sample = sample;
         }

@@ -1,0 +1,137 @@
+//! What grows: the explanation where there is one, else the classes of memory by the looks, else the
+//! processes by what they hold.
+
+use lowtide_core::explain::Explanation;
+use lowtide_core::report::{Report, Taxonomy};
+use lowtide_core::units::show_bytes;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use super::content::Content;
+use super::paint::{Palette, clean};
+use crate::show::style::Paint;
+use crate::show::text::wrapped;
+use crate::watch::short;
+
+/// Room for `+17.4 GB `.
+const SIZE: usize = 10;
+
+/// A size that moved, and what it is; or a sentence.
+#[derive(Clone, Debug, PartialEq)]
+enum Fact {
+    Grew(f64, String),
+    Says(String),
+}
+
+pub fn draw(content: &Content, palette: Palette, area: Rect, buf: &mut Buffer) {
+    let area = palette.titled("what grows", "", area, buf);
+    let width = usize::from(area.width).saturating_sub(2);
+    let mut y = area.y;
+    for fact in facts(&content.report) {
+        if y >= area.bottom() {
+            return;
+        }
+        let (x, plain) = (area.x + 1, palette.look(Paint::Plain));
+        match fact {
+            Fact::Grew(bytes, what) => {
+                let size = format!("{:>width$}", Signed(bytes), width = SIZE - 1);
+                buf.set_stringn(x, y, size, SIZE, plain);
+                let room = width.saturating_sub(SIZE);
+                let at = (x + SIZE as u16).min(area.right());
+                buf.set_stringn(at, y, short(&clean(&what), room), room, plain);
+                y += 1;
+            }
+            Fact::Says(text) => {
+                for line in wrapped(&clean(&text), "", width).lines() {
+                    if y < area.bottom() {
+                        buf.set_stringn(x, y, line, width, plain);
+                        y += 1;
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// `+17.4 GB`, `-320 kB`.
+struct Signed(f64);
+
+impl std::fmt::Display for Signed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let sign = if self.0 >= 0.0 { "+" } else { "" };
+        let text = format!("{sign}{}", show_bytes(self.0));
+        match f.width() {
+            Some(width) => write!(f, "{text:>width$}"),
+            None => f.write_str(&text),
+        }
+    }
+}
+
+fn facts(report: &Report) -> Vec<Fact> {
+    let explained = report.explanation.as_ref().map(explained);
+    let looked = || report.taxonomy.as_ref().map(looked);
+    let mut facts = explained
+        .filter(|facts| !facts.is_empty())
+        .or_else(looked)
+        .unwrap_or_default();
+    if facts.is_empty() {
+        facts = processes(report);
+    }
+    if facts.is_empty() {
+        facts.push(Fact::Says("nothing so far".to_owned()));
+    }
+    facts
+}
+
+fn explained(explanation: &Explanation) -> Vec<Fact> {
+    let mut facts = Vec::new();
+    if let Some(candidate) = explanation.candidates.first() {
+        facts.push(Fact::Says(format!("{} {}", candidate.id, candidate.title)));
+    }
+    if let Some(driver) = explanation.drivers.first() {
+        let each = show_bytes(driver.per_unit);
+        facts.push(Fact::Says(format!("{each} per {}", driver.name)));
+    }
+    if let Some(memory) = &explanation.memory {
+        let grown = memory.parts.iter().filter(|part| part.grew > 0.0);
+        facts.extend(grown.map(|part| Fact::Grew(part.grew, part.name.clone())));
+    }
+    facts
+}
+
+/// First look against last, largest growth first.
+fn looked(taxonomy: &Taxonomy) -> Vec<Fact> {
+    let (Some(first), Some(last)) = (taxonomy.looks.first(), taxonomy.looks.last()) else {
+        return Vec::new();
+    };
+    let mut grown: Vec<(f64, &str)> = taxonomy
+        .kinds
+        .iter()
+        .enumerate()
+        .filter(|(_, kind)| kind.held)
+        .map(|(nth, kind)| (last.bytes[nth] as f64 - first.bytes[nth] as f64, kind.name))
+        .filter(|(grew, _)| *grew > 0.0)
+        .collect();
+    grown.sort_by(|a, b| b.0.total_cmp(&a.0));
+    grown
+        .into_iter()
+        .map(|(grew, name)| Fact::Grew(grew, name.to_owned()))
+        .collect()
+}
+
+/// Now against the least that each has held.
+fn processes(report: &Report) -> Vec<Fact> {
+    let mut grown: Vec<(f64, String)> = report
+        .processes
+        .iter()
+        .filter(|process| process.gone.is_none())
+        .map(|p| (p.held[2] - p.held[0], format!("{} {}", p.role, p.pid)))
+        // A megabyte is what an idle interpreter moves by itself.
+        .filter(|(grew, _)| *grew > 1e6)
+        .collect();
+    grown.sort_by(|a, b| b.0.total_cmp(&a.0));
+    grown
+        .into_iter()
+        .map(|(grew, name)| Fact::Grew(grew, name))
+        .collect()
+}

@@ -1,0 +1,90 @@
+//! The few colours of [`super::super::style`] as ratatui styles, and the characters of this terminal.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::{Color, Modifier, Style as Look};
+
+use crate::show::style::{Paint, Style};
+
+#[derive(Clone, Copy, Debug)]
+pub struct Palette {
+    colour: bool,
+    pub unicode: bool,
+}
+
+impl Palette {
+    pub fn of(style: Style) -> Palette {
+        Palette {
+            colour: style.colour,
+            unicode: style.unicode,
+        }
+    }
+
+    pub fn colour(self) -> bool {
+        self.colour
+    }
+
+    /// Bold, dim and reversed are no colours: they stay under `NO_COLOR`.
+    pub fn look(self, paint: Paint) -> Look {
+        let look = Look::default();
+        let tinted = |colour| if self.colour { look.fg(colour) } else { look };
+        match paint {
+            Paint::Plain => look,
+            Paint::Bold => look.add_modifier(Modifier::BOLD),
+            Paint::Floor => tinted(Color::Blue),
+            Paint::Crest => tinted(Color::Yellow),
+            Paint::Bad => tinted(Color::Yellow).add_modifier(Modifier::BOLD),
+            Paint::Dim => look.add_modifier(Modifier::DIM),
+        }
+    }
+
+    /// One of two characters, by what the terminal can show.
+    pub fn or<T>(self, unicode: T, ascii: T) -> T {
+        if self.unicode { unicode } else { ascii }
+    }
+
+    /// A pane's first row: its name on a rule. Returns the rows below.
+    pub fn titled(self, name: &str, right: &str, area: Rect, buf: &mut Buffer) -> Rect {
+        if area.is_empty() {
+            return area;
+        }
+        let rule = self.or("─", "-").repeat(usize::from(area.width));
+        buf.set_stringn(
+            area.x,
+            area.y,
+            rule,
+            usize::from(area.width),
+            self.look(Paint::Dim),
+        );
+        let name = format!(" {} ", clean(name));
+        let room = usize::from(area.width).saturating_sub(2);
+        let (end, _) = buf.set_stringn(area.x + 1, area.y, name, room, self.look(Paint::Bold));
+        let width = right.chars().count() as u16 + 2;
+        if !right.is_empty() && end + width < area.right() {
+            let at = area.right() - width - 1;
+            buf.set_string(at, area.y, format!(" {right} "), self.look(Paint::Dim));
+        }
+        Rect {
+            y: area.y + 1,
+            height: area.height - 1,
+            ..area
+        }
+    }
+}
+
+/// Names come from processes, and a process may call itself anything: what would move the cursor or
+/// turn the line around is left out.
+pub fn clean(text: &str) -> String {
+    let turns = |c: char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    text.chars()
+        .filter(|c| !turns(*c))
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect()
+}
+
+/// A command without the folders of its program: `python train.py`.
+pub fn brief(command: &str) -> String {
+    let (program, rest) = command.split_once(' ').unwrap_or((command, ""));
+    let name = program.rsplit('/').next().unwrap_or(program);
+    clean(&format!("{name} {rest}")).trim_end().to_owned()
+}

@@ -1,0 +1,67 @@
+//! The answer, and why.
+
+use lowtide_core::verdict::Class;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Modifier;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Paragraph, Widget, Wrap};
+
+use super::content::Content;
+use super::paint::{Palette, clean};
+use crate::show::style::Paint;
+use crate::show::text::{WOULD_CHANGE, headline};
+
+/// The line of evidence that tells which points were judged.
+const FLOOR_LINE: &str = "floor line";
+
+pub fn draw(content: &Content, palette: Palette, area: Rect, buf: &mut Buffer) {
+    if area.is_empty() {
+        return;
+    }
+    let verdict = &content.report.verdict;
+    let area = Rect {
+        x: area.x + 1,
+        width: area.width.saturating_sub(2),
+        ..area
+    };
+    let samples = content.report.summary.as_ref().map_or(0, |s| s.samples);
+    if samples == 0 {
+        let text = "Waiting for the first look at the job.";
+        Paragraph::new(text).render(area, buf);
+        return;
+    }
+    let paint = match verdict.verdict {
+        Class::Leak => Paint::Bad,
+        Class::TooEarly => Paint::Bold,
+        Class::WarmUp | Class::Spikes | Class::Stable => Paint::Floor,
+    };
+    let strong = palette.look(paint).add_modifier(Modifier::BOLD);
+    // Where there is little room the reason matters more than how sure such calls are, and than the
+    // name of whom it is about.
+    let tight = area.height < 4;
+    let mut answer = headline(verdict);
+    if tight && let Some((short, _)) = answer.split_once(" [") {
+        answer = short.to_owned();
+    }
+    let mut lines = vec![Line::styled(answer, strong)];
+    if let Some(process) = verdict.process.as_ref().filter(|_| !tight) {
+        let who = format!("{} {}: {}", process.role, process.pid, process.why);
+        lines.push(Line::styled(clean(&who), palette.look(Paint::Dim)));
+    }
+    // What the line says first, then what the line is and what would change the verdict.
+    let (about, reasons): (Vec<_>, Vec<_>) = verdict
+        .evidence
+        .iter()
+        .partition(|evidence| [FLOOR_LINE, WOULD_CHANGE].contains(&evidence.rule.as_str()));
+    let because = reasons.into_iter().chain(about).map(|evidence| {
+        Line::from(vec![
+            Span::styled(format!("{}: ", evidence.rule), palette.look(Paint::Dim)),
+            Span::raw(clean(&evidence.says)),
+        ])
+    });
+    lines.extend(because);
+    Paragraph::new(lines)
+        .wrap(Wrap { trim: true })
+        .render(area, buf);
+}
