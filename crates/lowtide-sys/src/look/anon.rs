@@ -77,7 +77,9 @@ impl Anon<'_> {
             bytes: 0,
         };
         self.data(&pages, &mut claims);
-        self.small_objects(vma, &pages, &mut claims);
+        if name != "[heap]" {
+            self.small_objects(vma, &pages, &mut claims);
+        }
         if self.allocator == Allocator::Glibc && vma.write {
             if name == "[heap]" {
                 self.main_heap(&pages, &mut claims);

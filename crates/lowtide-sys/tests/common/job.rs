@@ -34,16 +34,17 @@ impl Job {
         self.child.id()
     }
 
-    /// Waits until the program prints this line.
-    pub fn until(&mut self, word: &str) {
-        let mut line = String::new();
+    /// Waits until the program prints this line; returns the one before it.
+    pub fn until(&mut self, word: &str) -> String {
+        let mut before = String::new();
         loop {
-            line.clear();
+            let mut line = String::new();
             let count = self.output.read_line(&mut line).unwrap();
             assert!(count > 0, "the program ended before it said `{word}`");
             if line.trim() == word {
-                return;
+                return before;
             }
+            before = line.trim().to_owned();
         }
     }
 

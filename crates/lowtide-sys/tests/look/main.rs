@@ -2,8 +2,13 @@
 
 #[path = "../common/job.rs"]
 mod job;
+
+mod glibc;
+mod odd;
 mod python;
 
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Duration;
 
 use job::Job;
@@ -17,21 +22,49 @@ use lowtide_sys::proc::{Proc, stat};
 /// More time than any look here needs.
 const LONG: Duration = Duration::from_secs(60);
 
-fn try_look(pid: u32, within: Duration) -> Result<Look, Gap> {
+/// The programs of `target.c`, compiled once per set of flags and test process.
+fn built(flags: &[&str]) -> PathBuf {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/look/target.c");
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let program = folder.join(format!("look-target{}", flags.concat()));
+    // Tests run side by side: each builds under a name of its own, and the last one stays.
+    let own = tempfile::NamedTempFile::new_in(folder)
+        .unwrap()
+        .into_temp_path();
+    let status = Command::new("cc")
+        .args(["-O1", "-pthread", "-o"])
+        .arg(&own)
+        .arg(source)
+        .args(flags)
+        .status()
+        .expect("a C compiler");
+    assert!(status.success());
+    own.persist(&program).unwrap();
+    program
+}
+
+fn target(which: &str) -> Job {
+    Job::start(Command::new(built(&[])).arg(which))
+}
+
+fn id(pid: u32) -> ProcId {
+    let stat = std::fs::read(format!("/proc/{pid}/stat")).unwrap();
+    let start = stat::parse(&stat).unwrap().start;
+    ProcId { pid, start }
+}
+
+fn try_look(id: ProcId, within: Duration) -> Result<Look, Gap> {
     let proc = Proc::at("/proc").unwrap();
-    let mut buffer = Vec::new();
-    proc.read(pid, "stat", &mut buffer).unwrap();
-    let start = stat::parse(&buffer).unwrap().start;
     let options = look::Options {
         at: Micros(0),
         why: LookWhy::Due,
         within,
     };
-    look::take(&proc, ProcId { pid, start }, options)
+    look::take(&proc, id, options)
 }
 
 fn look_into(job: &Job) -> Look {
-    try_look(job.pid(), LONG).unwrap()
+    try_look(id(job.pid()), LONG).unwrap()
 }
 
 /// What the parts say the process holds.

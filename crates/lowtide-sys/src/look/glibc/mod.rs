@@ -48,7 +48,7 @@ impl Head {
 /// Reading goes up in pieces that grow while it stays in a row: a heap of small blocks is read in few
 /// calls, one of large blocks only where blocks begin.
 const FIRST_PIECE: u64 = 4 << 10;
-const LARGEST_PIECE: u64 = 256 << 10;
+const LARGEST_PIECE: u64 = 128 << 10;
 
 /// A piece of the target's memory, moved upwards.
 pub struct Window<'a> {
