@@ -38,6 +38,8 @@ const LEAST_VALLEYS: usize = 6;
 pub(crate) struct Counted<'a> {
     pub happened: Option<&'a Happened>,
     pub held: Option<&'a Held>,
+    /// Slow steps may be recompilations.
+    pub compiles: bool,
 }
 
 struct Try {
@@ -161,7 +163,8 @@ fn all_units(
             ("worker-start", &happened.worker_starts),
         ] {
             let units = count(events);
-            if different(&units) > LEAST_UNITS {
+            let meant = name != "recompile" || counted.compiles;
+            if meant && different(&units) > LEAST_UNITS {
                 all.push((name, units));
             }
         }

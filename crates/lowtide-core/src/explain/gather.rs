@@ -6,21 +6,23 @@ use crate::mark::Phase;
 use crate::point::Context;
 use crate::process::Role;
 use crate::run::inside::Records;
-use crate::run::parts::{Episode, Held};
+use crate::run::parts::{Episode, Held, Parts};
 use crate::run::{ProcessTrack, Run};
 use crate::series::Series;
 use crate::stats;
 use crate::units::unit_factor;
-use crate::verdict::{Class, Verdict};
+use crate::verdict::{Axis, Class, Verdict};
 
 use super::driver::{self, drivers};
-use super::memory::{grown, memory};
+use super::memory;
 use super::signs::{
     Blocks, Copies, Counted, Course, EpochSign, Excursion, InsideSign, RoleSign, Signs, Span,
 };
 
 /// Blocks below this are nodes and headers; tensors and pictures are larger.
 const SMALL_BLOCK: f64 = 1024.0;
+/// Freed by the program, and still there.
+const FREED: [Kind; 2] = [Kind::GlibcFree, Kind::GlibcHoles];
 /// glibc's first mmap threshold and the last one that it may raise it to (mallopt(3)).
 const LARGE_BLOCK: std::ops::Range<f64> = 131_072.0..33_554_432.0;
 
@@ -48,13 +50,14 @@ pub(crate) fn of_run(run: &Run, verdict: &Verdict, series: &Series, context: &Co
         driver::Counted {
             happened: Some(&run.happened),
             held: track.map(|track| &track.parts),
+            compiles: track.is_some_and(|track| track.member.facts.libtorch),
         },
     );
     course(&mut signs, verdict, &looked, context);
     signs.job.name = run.header().name.clone();
     signs.job.command = run.header().command.clone();
     if let Some(track) = track {
-        of_process(&mut signs, run, track);
+        of_process(&mut signs, run, track, &looked, verdict.axis == Axis::Step);
     }
     of_tree(&mut signs, run);
     signs.counted = counted(run);
@@ -96,7 +99,7 @@ fn course(signs: &mut Signs, verdict: &Verdict, looked: &Looked, context: &Conte
     });
 }
 
-fn of_process(signs: &mut Signs, run: &Run, track: &ProcessTrack) {
+fn of_process(signs: &mut Signs, run: &Run, track: &ProcessTrack, looked: &Looked, on_steps: bool) {
     let facts = &track.member.facts;
     signs.job.role = track.member.role.name().to_owned();
     signs.job.argv = track.command();
@@ -106,21 +109,28 @@ fn of_process(signs: &mut Signs, run: &Run, track: &ProcessTrack) {
     signs.job.forked = facts.forked;
     signs.job.trains = track.member.role.trains();
     let looks = run.looks(track.member.id);
-    signs.memory = memory(looks, &track.member.role.to_string());
-    if let (Some(_), Some((first, _)), Some((last, _))) =
-        (&signs.memory, looks.first(), looks.last())
-    {
+    let floor = |look: &memory::Looked| floor_at(looked, on_steps, look);
+    if let Some((first, last)) = memory::pair(looks, floor) {
+        let role = track.member.role.to_string();
+        signs.memory = Some(memory::memory(looks, (first, last), &role));
+        let (first, last) = (&first.0, &last.0);
         signs.counts = Some(Span {
             first: first.counts,
             last: last.counts,
         });
         signs.blocks = Some(blocks(first, last));
-        signs.shared = grown(Kind::Shared, first, last)
+        signs.shared = memory::grown(Kind::Shared, first, last)
             .into_iter()
             .map(|member| (member.name.to_owned(), member.bytes))
             .collect();
+        signs.freed = Some(FREED.iter().map(|kind| last.bytes(*kind).as_f64()).sum());
     }
     signs.parts = span(track.parts.parts.first(), track.parts.parts.last());
+    let mut files = track.parts.parts.iter().filter_map(|parts| parts.fds);
+    signs.files = files.next().map(|first| Span {
+        first,
+        last: files.last().unwrap_or(first),
+    });
     signs.evaluation = excursion(&track.parts, Phase::Eval);
     signs.save = excursion(&track.parts, Phase::Save);
     signs.inside = run
@@ -129,8 +139,30 @@ fn of_process(signs: &mut Signs, run: &Run, track: &ProcessTrack) {
         .and_then(|records| inside(records, &track.parts));
 }
 
-/// `80 B blocks`, `1.5 MB blocks`: how large one is.
+/// The floor at a look: the lowest of the points around it, on the line of valleys where there are
+/// teeth.
+fn floor_at(looked: &Looked, on_steps: bool, look: &memory::Looked) -> Option<f64> {
+    const AROUND: usize = 2;
+    let line = looked.valleys.as_ref().unwrap_or(&looked.fine);
+    let x = if on_steps {
+        look.1? as f64
+    } else {
+        look.0.at.seconds()
+    };
+    let at = line.xs.partition_point(|v| *v < x);
+    if looked.valleys.is_some() {
+        let (from, to) = (at.checked_sub(1)?, at);
+        let (x0, x1) = (line.xs[from], *line.xs.get(to)?);
+        let share = (x - x0) / (x1 - x0).max(f64::MIN_POSITIVE);
+        return Some(line.ys[from] + share * (line.ys[to] - line.ys[from]));
+    }
+    let near = at.saturating_sub(AROUND)..(at + AROUND).min(line.len());
+    line.ys[near].iter().copied().reduce(f64::min)
+}
+
+/// `80 B blocks`, `blocks of 41.0 kB to 45.1 kB`: how large one is.
 fn block_size(name: &str) -> Option<f64> {
+    let name = name.strip_prefix("blocks of ").unwrap_or(name);
     let mut words = name.split_whitespace();
     let number: f64 = words.next()?.replace(',', "").parse().ok()?;
     Some(number * unit_factor(words.next()?)?)
@@ -139,7 +171,7 @@ fn block_size(name: &str) -> Option<f64> {
 fn blocks(first: &Look, last: &Look) -> Blocks {
     let mut blocks = Blocks::default();
     for kind in [Kind::GlibcLive, Kind::GlibcMapped] {
-        for member in grown(kind, first, last) {
+        for member in memory::grown(kind, first, last) {
             match block_size(member.name) {
                 Some(size) if size < SMALL_BLOCK => blocks.small += member.bytes,
                 Some(size) if LARGE_BLOCK.contains(&size) => blocks.large += member.bytes,
@@ -168,16 +200,8 @@ fn excursion(held: &Held, phase: Phase) -> Excursion {
 
 fn inside(records: &Records, held: &Held) -> Option<InsideSign> {
     let span = span(records.looks.first(), records.looks.last());
-    // Clean-ups alone tell something too, but only a pair of looks tells what moved.
     let span = span.filter(|span| span.last.at.seconds > span.first.at.seconds)?;
-    let near = |seconds: f64| {
-        let distance = |at: f64| (at - seconds).abs();
-        let nearest = held
-            .parts
-            .iter()
-            .min_by(|a, b| distance(a.at.seconds).total_cmp(&distance(b.at.seconds)));
-        nearest.map_or(0.0, |parts| parts.anon + parts.shmem + parts.swap)
-    };
+    let near = |seconds: f64| nearest(held, seconds).map_or(0.0, Parts::held);
     Some(InsideSign {
         looks: records.looks.count() as usize,
         span,
@@ -201,28 +225,45 @@ fn of_tree(signs: &mut Signs, run: &Run) {
     signs.tree_grew = Some(run.tree_growth());
     let moved = |track: &ProcessTrack| {
         let (first, last) = (track.parts.parts.first()?, track.parts.parts.last()?);
-        Some((last.anon + last.shmem + last.swap) - (first.anon + first.shmem + first.swap))
+        Some(last.held() - first.held())
     };
     signs.watched_grew = run.watched().and_then(|(track, _)| moved(track));
-    let mut copies = Copies::default();
-    let mut read = false;
     for track in run.processes() {
         if let Role::Rank { rank, .. } = track.member.role {
             signs.ranks.extend(moved(track).map(|grew| (rank, grew)));
         }
-        let parts = track.parts.parts.iter();
-        let mut careful = parts.filter(|parts| parts.uss.is_some());
-        let Some(first) = careful.next() else {
+    }
+    signs.copies = copies(run);
+    signs.ranks.sort_by_key(|(rank, _)| *rank);
+}
+
+/// A fork begins with its parent's pages and none of its own. What is private later, beyond what it
+/// has taken since, are copies of pages that were shared.
+fn copies(run: &Run) -> Option<Copies> {
+    let mut copies = Copies::default();
+    for track in run.processes().filter(|t| t.member.facts.forked) {
+        let parts = &track.parts.parts;
+        let parent = track.member.parent.and_then(|parent| run.process(parent));
+        let careful = parts.iter().filter(|parts| parts.uss.is_some()).last();
+        let (Some(first), Some(last), Some(parent)) = (parts.first(), careful, parent) else {
             continue;
         };
-        let last = careful.last().unwrap_or(first);
-        read = true;
-        copies.anon += last.anon - first.anon;
-        copies.private += last.uss.unwrap_or(0.0) - first.uss.unwrap_or(0.0);
-        copies.forked += usize::from(track.member.facts.forked);
+        let Some(inherited) = nearest(&parent.parts, first.at.seconds) else {
+            continue;
+        };
+        let taken = (last.anon - inherited.anon).max(0.0);
+        copies.forked += 1;
+        copies.private += last.uss.unwrap_or(0.0);
+        copies.taken += taken;
     }
-    signs.copies = read.then_some(copies);
-    signs.ranks.sort_by_key(|(rank, _)| *rank);
+    (copies.forked > 0).then_some(copies)
+}
+
+fn nearest(held: &Held, seconds: f64) -> Option<&Parts> {
+    let distance = |parts: &Parts| (parts.at.seconds - seconds).abs();
+    held.parts
+        .iter()
+        .min_by(|a, b| distance(a).total_cmp(&distance(b)))
 }
 
 fn counted(run: &Run) -> Counted {

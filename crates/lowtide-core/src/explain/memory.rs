@@ -1,4 +1,4 @@
-//! Where the bytes are: the first look into the suspect process against the last.
+//! Where the bytes are: an early look into the suspect process against a late one.
 
 use crate::look::{Kind, Look, Part};
 use crate::units::{Bytes, show_bytes};
@@ -12,12 +12,52 @@ const LEAST_MEMBER: f64 = 0.02;
 /// Parts that moved by less than this share of the growth are not told.
 const LEAST_PART: f64 = 0.005;
 
-/// None without two looks at different moments.
-pub(crate) fn memory(looks: &[(Look, Option<u64>)], role: &str) -> Option<Memory> {
+/// Looks whose growth differs from that of the floor by less than this share of it tell of the floor.
+const LIKE_THE_FLOOR: f64 = 0.2;
+/// A pair that stands apart by less than this share of the longest distance is too close.
+const APART: f64 = 0.4;
+/// What distance is worth: a pair over the whole run may differ from the floor by so much more than
+/// one that is hardly apart.
+const WORTH_OF_DISTANCE: f64 = 0.5;
+
+pub(crate) type Looked = (Look, Option<u64>);
+
+/// The two looks that tell most of the growth: the first and the last, unless one of them was taken
+/// on top of a spike or a tooth, which would hide what the floor did. `floor` is its height at a look.
+pub(crate) fn pair(
+    looks: &[Looked],
+    floor: impl Fn(&Looked) -> Option<f64>,
+) -> Option<(&Looked, &Looked)> {
     let (first, last) = (looks.first()?, looks.last()?);
     if first.0.at >= last.0.at {
         return None;
     }
+    let off = |a: &Looked, b: &Looked| {
+        let grew = b.0.held.as_f64() - a.0.held.as_f64();
+        let rose = floor(b)? - floor(a)?;
+        (rose > 0.0).then(|| (grew - rose).abs() / rose)
+    };
+    if off(first, last).is_none_or(|off| off <= LIKE_THE_FLOOR) {
+        return Some((first, last));
+    }
+    let span = last.0.at.since(first.0.at).seconds();
+    let pairs = looks.iter().enumerate().flat_map(|(i, a)| {
+        let later = looks[i + 1..].iter();
+        later.filter_map(move |b| {
+            let apart = b.0.at.since(a.0.at).seconds() / span;
+            (apart >= APART).then_some((a, b, apart))
+        })
+    });
+    let cost = |a: &Looked, b: &Looked, apart: f64| {
+        off(a, b).unwrap_or(f64::INFINITY) + WORTH_OF_DISTANCE * (1.0 - apart)
+    };
+    pairs
+        .map(|(a, b, apart)| (a, b, cost(a, b, apart)))
+        .min_by(|a, b| a.2.total_cmp(&b.2))
+        .map(|(a, b, _)| (a, b))
+}
+
+pub(crate) fn memory(looks: &[Looked], (first, last): (&Looked, &Looked), role: &str) -> Memory {
     let grew = last.0.held.as_f64() - first.0.held.as_f64();
     let whole = if grew.abs() < 1.0 { 1.0 } else { grew };
     let mut parts: Vec<PartGrowth> = kinds(&first.0, &last.0)
@@ -36,11 +76,11 @@ pub(crate) fn memory(looks: &[(Look, Option<u64>)], role: &str) -> Option<Memory
             incomplete.push(what.clone());
         }
     }
-    let moment = |(look, step): &(Look, Option<u64>)| Moment {
+    let moment = |(look, step): &Looked| Moment {
         seconds: look.at.seconds(),
         step: step.map(|step| step as f64),
     };
-    Some(Memory {
+    Memory {
         pid: last.0.id.pid,
         role: role.to_owned(),
         from: moment(first),
@@ -51,7 +91,7 @@ pub(crate) fn memory(looks: &[(Look, Option<u64>)], role: &str) -> Option<Memory
         incomplete,
         cost: looks.iter().map(|(look, _)| look.cpu.seconds()).sum(),
         looks: looks.len(),
-    })
+    }
 }
 
 fn kinds<'a>(first: &'a Look, last: &'a Look) -> impl Iterator<Item = Kind> + 'a {

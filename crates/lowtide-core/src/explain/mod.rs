@@ -64,10 +64,9 @@ fn suspects(signs: &Signs, verdict: &Verdict) -> Vec<Suspect> {
         return Vec::new();
     };
     let mut suspects = Vec::new();
-    let own = signs.parts.map(|parts| {
-        let held = |p: crate::run::parts::Parts| p.anon + p.shmem + p.swap;
-        held(parts.last) - held(parts.first)
-    });
+    let own = signs
+        .parts
+        .map(|parts| parts.last.held() - parts.first.held());
     if let (Some(own), Some(tree)) = (own, signs.tree_grew.filter(|tree| *tree > 0.0)) {
         suspects.push(Suspect {
             who: format!("{} (pid {})", process.role, process.pid),

@@ -33,13 +33,17 @@ pub(crate) struct Signs {
     pub counts: Option<Span<Counts>>,
     /// Growth of glibc's blocks by size, from the looks.
     pub blocks: Option<Blocks>,
+    /// Freed but held by glibc at the later look.
+    pub freed: Option<f64>,
     /// Growth of shared memory by name, from the looks.
     pub shared: Vec<(String, f64)>,
     /// Of the suspect process.
     pub parts: Option<Span<Parts>>,
+    /// Open files of it; they are counted rarely.
+    pub files: Option<Span<f64>>,
     pub inside: Option<InsideSign>,
     pub roles: Vec<RoleSign>,
-    /// Growth of all processes that lived long: their RssAnon, and their private pages.
+    /// What forked processes copied; none without any that was looked at carefully.
     pub copies: Option<Copies>,
     pub evaluation: Excursion,
     pub save: Excursion,
@@ -128,9 +132,17 @@ pub(crate) struct RoleSign {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Copies {
-    pub anon: f64,
-    pub private: f64,
     pub forked: usize,
+    /// Private pages of all of them.
+    pub private: f64,
+    /// What they took by themselves since the fork.
+    pub taken: f64,
+}
+
+impl Copies {
+    pub fn copied(&self) -> f64 {
+        (self.private - self.taken).max(0.0)
+    }
 }
 
 /// What evaluations, or saves, took on top.
@@ -172,8 +184,10 @@ impl Signs {
             memory: None,
             counts: None,
             blocks: None,
+            freed: None,
             shared: Vec::new(),
             parts: None,
+            files: None,
             inside: None,
             roles: Vec::new(),
             copies: None,

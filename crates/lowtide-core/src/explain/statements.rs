@@ -112,7 +112,8 @@ fn not_the_heap(signs: &Signs) -> Option<Statement> {
         Kind::GlibcMapped,
     ])?;
     let largest = memory.parts.first()?;
-    (signs.course.grew > 0.0 && heap < FLAT)
+    // Anonymous memory of no known kind may be a heap that the look did not know.
+    (signs.course.grew > 0.0 && heap < FLAT && largest.kind == Kind::Shared)
         .then(|| {
             say(
                 "the heap",

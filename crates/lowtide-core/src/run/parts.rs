@@ -27,6 +27,12 @@ pub(crate) struct Parts {
     pub uss: Option<f64>,
 }
 
+impl Parts {
+    pub fn held(&self) -> f64 {
+        self.anon + self.shmem + self.swap
+    }
+}
+
 /// One evaluation or save: what the process held before, at most, and when training went on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Episode {

@@ -17,8 +17,10 @@ use crate::proc::{self, Proc, limits, stat, status};
 /// `stat` lags by some dozens of pages per core.
 const STATUS_AT_LEAST_EVERY: Micros = Micros(30_000_000);
 
-/// Listing a directory of thousands of files takes milliseconds.
+/// Listing a directory of thousands of files takes milliseconds: once a minute, and more often only
+/// while a process is young, because a short run has no second minute to be compared with.
 const FDS_EVERY: Micros = Micros(60_000_000);
+const FDS_SOONEST: Micros = Micros(5_000_000);
 
 /// Ages at which facts are gathered again: imports of a training script take seconds, its first
 /// compile a minute. Reading the memory map of a torch process takes about a millisecond.
@@ -227,7 +229,8 @@ impl Tracked {
     }
 
     fn count_fds(&mut self, proc: &Proc, now: Micros) {
-        if self.fds_at.is_none_or(|at| now.since(at) >= FDS_EVERY) {
+        let pause = now.since(self.joined).clamp(FDS_SOONEST, FDS_EVERY);
+        if self.fds_at.is_none_or(|at| now.since(at) >= pause) {
             self.fds_at = Some(now);
             // Another user's directory is closed to us: `None` says that it was not counted.
             self.reading.fds = proc.count(self.member.id.pid, "fd").ok();

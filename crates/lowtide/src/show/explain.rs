@@ -113,7 +113,8 @@ impl Page {
         if explanation.drivers.is_empty() {
             let text = match verdict.growth {
                 Some(_) => "What it grows with: unknown",
-                None => "Nothing grows",
+                None if explanation.candidates.is_empty() => "Nothing grows",
+                None => "Its floor does not grow",
             };
             self.title(text);
             return;

@@ -23,6 +23,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         ],
         blamed: Some("first touch of each example"),
         spike: false,
+        unseen: false,
         signature: first_touch,
         experiment: half_the_examples,
     },
@@ -34,6 +35,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         sources: &["https://github.com/pytorch/pytorch/issues/2052"],
         blamed: None,
         spike: false,
+        unseen: false,
         signature: copies_in_workers,
         experiment: |signs| {
             with_flag(
@@ -54,6 +56,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         sources: &["https://github.com/huggingface/datasets/issues/4883"],
         blamed: Some("pages of mapped files"),
         spike: false,
+        unseen: false,
         signature: mapped_files,
         experiment: |_| {
             in_words(
@@ -73,6 +76,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         ],
         blamed: None,
         spike: false,
+        unseen: false,
         signature: page_cache,
         experiment: |_| {
             in_words(
@@ -92,6 +96,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         ],
         blamed: None,
         spike: false,
+        unseen: false,
         signature: |signs| {
             vec![
                 unknown("different words are not counted"),
@@ -116,6 +121,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         ],
         blamed: None,
         spike: false,
+        unseen: false,
         signature: shuffle_buffer,
         experiment: |_| {
             in_words(
@@ -235,20 +241,15 @@ fn copies_in_workers(signs: &Signs) -> Vec<Sign> {
     vec![key, size]
 }
 
+/// What is judged in a recording has no file pages in it; `statements` says so when they grew.
 fn mapped_files(signs: &Signs) -> Vec<Sign> {
-    match &signs.parts {
-        Some(parts) => {
-            let file = parts.last.file - parts.first.file;
-            vec![not(format!(
-                "file pages ({} more) are not in what was judged: the kernel can drop them",
-                show_bytes(file)
-            ))]
-        }
-        None if matches!(signs.meter, Meter::Rss | Meter::Uss | Meter::Memory) => vec![unknown(
-            "the log's number may hold file pages; a recording tells anon from file",
-        )],
-        None => vec![not("file pages are not in what was judged")],
+    let may_hold = matches!(signs.meter, Meter::Rss | Meter::Uss | Meter::Memory);
+    if signs.recorded || !may_hold {
+        return Vec::new();
     }
+    vec![unknown(
+        "the log's number may hold file pages; a recording tells anon from file",
+    )]
 }
 
 fn page_cache(signs: &Signs) -> Vec<Sign> {

@@ -31,6 +31,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         ],
         blamed: Some("memory freed but held by malloc"),
         spike: false,
+        unseen: false,
         signature: freed_but_held,
         experiment: |signs| {
             with_env(
@@ -49,6 +50,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         sources: &["https://man7.org/linux/man-pages/man3/mallopt.3.html"],
         blamed: None,
         spike: false,
+        unseen: false,
         signature: large_in_heap,
         experiment: |signs| {
             with_env(
@@ -67,6 +69,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         sources: &["https://docs.kernel.org/admin-guide/mm/transhuge.html"],
         blamed: None,
         spike: false,
+        unseen: false,
         signature: huge_pages,
         experiment: |signs| {
             with_env(
@@ -85,6 +88,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         sources: &["https://github.com/sgl-project/SpecForge/issues/491"],
         blamed: None,
         spike: false,
+        unseen: false,
         signature: loaded_first,
         experiment: |_| {
             in_words(
@@ -101,6 +105,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         sources: &["https://docs.python.org/3/library/tracemalloc.html"],
         blamed: Some("objects that every step keeps"),
         spike: false,
+        unseen: false,
         signature: python_objects,
         experiment: |_| {
             in_words(
@@ -117,6 +122,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         sources: &["https://bloomberg.github.io/memray/native_mode.html"],
         blamed: Some("a collator, transform or C code that keeps memory in every step"),
         spike: false,
+        unseen: false,
         signature: kept_blocks,
         experiment: |_| {
             in_words(
@@ -133,6 +139,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         sources: &["https://man7.org/linux/man-pages/man2/mmap.2.html"],
         blamed: None,
         spike: false,
+        unseen: false,
         signature: mappings,
         experiment: |_| {
             in_words(
@@ -149,6 +156,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         sources: &["https://docs.python.org/3/library/threading.html"],
         blamed: None,
         spike: false,
+        unseen: false,
         signature: threads,
         experiment: |_| {
             in_words(
@@ -165,6 +173,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         sources: &["https://docs.python.org/3/library/functions.html#open"],
         blamed: None,
         spike: false,
+        unseen: false,
         signature: open_files,
         experiment: |signs| {
             with_env(
@@ -195,36 +204,45 @@ fn freed_but_held(signs: &Signs) -> Vec<Sign> {
             show_bytes(trim.freed)
         ))];
     }
-    let Some(memory) = signs.memory_that_grew() else {
+    let Some(memory) = &signs.memory else {
         return vec![unknown(if signs.recorded {
             "no two looks into the process; lowtide.cleanup.MemoryCleanup(trim=True) would tell"
         } else {
             BARE
         })];
     };
-    let share = signs.share(&FREED).unwrap_or(0.0);
-    let key = if share >= HELD_SHARE {
-        seen(format!(
+    let between = signs.share(&FREED);
+    let freed = signs.freed.unwrap_or(0.0);
+    let key = match between {
+        Some(share) if share >= HELD_SHARE => seen(format!(
             "freed but held: {} more, {} of the growth",
             show_bytes(share * memory.grew),
             percent(share)
-        ))
-    } else {
-        not(format!(
+        )),
+        Some(share) => not(format!(
             "freed but held memory took {} of the growth",
             percent(share.max(0.0))
-        ))
+        )),
+        // The looks came after most of the growth: then what is free now tells.
+        None if freed >= HELD_SHARE * signs.course.grew => seen(format!(
+            "freed but held: {} at the last look, against a growth of {}",
+            show_bytes(freed),
+            show_bytes(signs.course.grew)
+        )),
+        None => not(format!(
+            "freed but held: {} at the last look, little against the growth",
+            show_bytes(freed)
+        )),
     };
-    let live = signs.share(&MALLOC_IN_USE).unwrap_or(0.0);
-    let level = if live < CARRIES {
-        seen(format!("blocks in use took {}", percent(live.max(0.0))))
-    } else {
-        not(format!(
+    let live = match signs.share(&MALLOC_IN_USE) {
+        Some(live) if live >= CARRIES => not(format!(
             "blocks in use took {}: they are the growth, the free ones its echo",
             percent(live)
-        ))
+        )),
+        Some(live) => seen(format!("blocks in use took {}", percent(live.max(0.0)))),
+        None => unknown("the looks came after most of the growth"),
     };
-    vec![key, level]
+    vec![key, live]
 }
 
 fn large_in_heap(signs: &Signs) -> Vec<Sign> {
@@ -364,11 +382,10 @@ fn threads(signs: &Signs) -> Vec<Sign> {
 }
 
 fn open_files(signs: &Signs) -> Vec<Sign> {
-    let counts = signs.parts.and_then(|p| Some((p.first.fds?, p.last.fds?)));
-    let Some((first, last)) = counts else {
-        return vec![unknown("open files were not counted twice")];
-    };
-    vec![more("open files", first, last), goes_on(signs)]
+    match signs.files {
+        Some(files) => vec![more("open files", files.first, files.last), goes_on(signs)],
+        None => vec![unknown("open files were not counted")],
+    }
 }
 
 fn more(what: &str, first: f64, last: f64) -> Sign {

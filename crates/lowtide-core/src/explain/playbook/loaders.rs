@@ -3,17 +3,15 @@
 use crate::judge::words::percent;
 use crate::look::Kind;
 use crate::units::show_bytes;
-use crate::verdict::Class;
+use crate::verdict::{Class, Meter};
 
 use super::super::signs::Signs;
 use super::Entry;
 use super::sign::{
-    BARE, CARRIES, Sign, carried_by, goes_on, in_words, large, not, seen, unknown, with_flag,
+    BARE, CARRIES, FLAT, Sign, carried_by, goes_on, in_words, large, not, seen, unknown, with_flag,
 };
 
 const WORKERS: [&str; 3] = ["num_workers", "dataloader_num_workers", "workers"];
-/// Copy-on-read: private pages grow and resident memory hardly does.
-const RESIDENT_SHARE: f64 = 0.3;
 
 pub(super) const ENTRIES: &[Entry] = &[
     Entry {
@@ -28,6 +26,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         ],
         blamed: Some("copies by forked workers"),
         spike: false,
+        unseen: true,
         signature: copy_on_read,
         experiment: |signs| {
             with_flag(
@@ -51,6 +50,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         ],
         blamed: Some("batches in shared memory"),
         spike: false,
+        unseen: false,
         signature: shared_batches,
         experiment: |signs| {
             with_flag(
@@ -77,6 +77,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         sources: &["https://github.com/hpcaitech/Open-Sora/issues/526"],
         blamed: None,
         spike: false,
+        unseen: false,
         signature: prefetch,
         experiment: |signs| {
             with_flag(
@@ -100,6 +101,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         ],
         blamed: None,
         spike: false,
+        unseen: false,
         signature: second_pool,
         experiment: |_| {
             in_words(
@@ -119,6 +121,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         ],
         blamed: Some("decoders and datasets in workers"),
         spike: false,
+        unseen: false,
         signature: worker_leak,
         experiment: |signs| {
             with_flag(
@@ -139,6 +142,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         sources: &["https://www.kernel.org/doc/html/latest/filesystems/tmpfs.html"],
         blamed: None,
         spike: false,
+        unseen: false,
         signature: unmapped,
         experiment: |_| {
             in_words(
@@ -151,31 +155,35 @@ pub(super) const ENTRIES: &[Entry] = &[
 
 fn copy_on_read(signs: &Signs) -> Vec<Sign> {
     let Some(copies) = &signs.copies else {
-        return vec![unknown(if signs.recorded {
-            "private pages (USS) were read too rarely"
+        return if signs.recorded {
+            Vec::new()
         } else {
-            BARE
-        })];
+            vec![unknown(BARE)]
+        };
     };
-    if copies.forked == 0 {
-        return vec![not("no forked workers")];
+    let copied = copies.copied();
+    let told = format!(
+        "{} forked processes have {} of private pages and took {} since the fork: the rest are copies",
+        copies.forked,
+        show_bytes(copies.private),
+        show_bytes(copies.taken)
+    );
+    if large(signs, copied) && copied >= CARRIES * copies.private {
+        // What a process shows as resident does not grow by copies: its own growth is another matter.
+        return match signs.class {
+            Class::Stable | Class::Spikes => vec![seen(told)],
+            _ if signs.meter == Meter::Pss => vec![seen(told)],
+            _ => Vec::new(),
+        };
     }
-    let grew = signs.tree_grew.unwrap_or(0.0).max(signs.course.grew);
-    let key = if copies.private >= CARRIES * grew && copies.anon <= RESIDENT_SHARE * copies.private
-    {
-        seen(format!(
-            "private pages grew by {} while resident memory grew by {}",
-            show_bytes(copies.private),
-            show_bytes(copies.anon.max(0.0))
-        ))
-    } else {
-        not(format!(
-            "private pages grew by {} and resident memory by {}: nothing was copied",
-            show_bytes(copies.private),
-            show_bytes(copies.anon)
-        ))
-    };
-    vec![key, seen(format!("{} forked processes", copies.forked))]
+    if copied < FLAT * signs.course.grew {
+        return vec![not(format!(
+            "{} forked processes copied {} in all",
+            copies.forked,
+            show_bytes(copied)
+        ))];
+    }
+    Vec::new()
 }
 
 fn shared_batches(signs: &Signs) -> Vec<Sign> {
@@ -257,9 +265,9 @@ fn worker_leak(signs: &Signs) -> Vec<Sign> {
     let key = if worker {
         seen(format!("the growth is in a {role}"))
     } else if signs.role("loader-worker").is_some() {
-        not("the workers are flat: the growth is the trainer's")
+        not("the growth is not in the workers")
     } else {
-        not("there are no workers")
+        return Vec::new();
     };
     let trainer = match signs.watched_grew {
         Some(grew) if worker && grew < 0.3 * signs.course.grew => seen(format!(
@@ -279,9 +287,16 @@ fn unmapped(signs: &Signs) -> Vec<Sign> {
         return vec![unknown("/dev/shm was not read")];
     };
     let files = last.0 - first.0;
-    let mapped = signs.parts.map_or(0.0, |p| p.last.shmem - p.first.shmem);
-    let grows = signs.class == Class::Leak || signs.class == Class::TooEarly;
-    if grows && large(signs, files) && files >= CARRIES * signs.course.grew && mapped < 0.3 * files
+    let Some(parts) = &signs.parts else {
+        return vec![unknown("no process was measured")];
+    };
+    let mapped = parts.last.shmem - parts.first.shmem;
+    // /dev/shm is the whole machine's: it counts only where the processes do not hold the growth.
+    let own = mapped + (parts.last.anon - parts.first.anon) + (parts.last.swap - parts.first.swap);
+    let unexplained = signs.course.grew - own.max(0.0);
+    if unexplained >= CARRIES * signs.course.grew
+        && large(signs, files)
+        && files >= CARRIES * unexplained
     {
         vec![seen(format!(
             "/dev/shm holds {} more, of which the process maps {}",

@@ -29,6 +29,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         ],
         blamed: Some("reference cycles"),
         spike: true,
+        unseen: false,
         signature: cycles,
         experiment: |_| {
             in_words(
@@ -48,6 +49,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         ],
         blamed: None,
         spike: false,
+        unseen: false,
         signature: controller,
         experiment: |_| in_words("half the rollout batch", "half the growth per step"),
     },
@@ -59,6 +61,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         sources: &["https://docs.kernel.org/accounting/psi.html"],
         blamed: None,
         spike: false,
+        unseen: false,
         signature: swapped,
         experiment: |_| {
             in_words(
@@ -75,6 +78,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         sources: &["https://github.com/leokeba/model-garden"],
         blamed: None,
         spike: false,
+        unseen: false,
         signature: sibling,
         experiment: |_| Experiment {
             says: "one look at all processes of the job".to_owned(),
@@ -90,6 +94,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         sources: &["https://docs.pytorch.org/docs/stable/distributed.checkpoint.html"],
         blamed: None,
         spike: false,
+        unseen: false,
         signature: rank_zero,
         experiment: |_| {
             in_words(
@@ -106,6 +111,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         sources: &["https://docs.kernel.org/admin-guide/cgroup-v2.html"],
         blamed: None,
         spike: false,
+        unseen: false,
         signature: slab,
         experiment: |_| {
             in_words(

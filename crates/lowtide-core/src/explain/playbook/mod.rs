@@ -23,6 +23,8 @@ use super::{Candidate, Experiment, Statement};
 
 /// Less than half of a signature is no claim.
 const LEAST_SCORE: f64 = 0.5;
+/// Copies that no process shows by itself are worth a word from this share of the level on.
+const UNSEEN: f64 = 0.2;
 /// Candidates that are told, at most.
 const MOST: usize = 4;
 
@@ -34,6 +36,8 @@ pub(crate) struct Entry {
     pub sources: &'static [&'static str],
     /// What people call it when they blame it; then it is said too when it is ruled out or untested.
     pub blamed: Option<&'static str>,
+    /// Speaks of growth that no process shows by itself.
+    pub unseen: bool,
     /// Speaks of excursions, not of a floor that grows.
     pub spike: bool,
     pub signature: fn(&Signs) -> Vec<Sign>,
@@ -88,6 +92,10 @@ impl Entry {
     fn asked(&self, signs: &Signs) -> bool {
         if self.spike {
             return signs.class != Class::Stable;
+        }
+        if self.unseen {
+            let copied = signs.copies.map_or(0.0, |copies| copies.copied());
+            return signs.course.grew > 0.0 || copied >= UNSEEN * signs.course.level;
         }
         signs.course.grew > 0.0 && signs.class != Class::Stable
     }

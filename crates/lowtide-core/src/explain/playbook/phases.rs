@@ -7,7 +7,8 @@ use crate::verdict::{Axis, Class};
 use super::super::signs::{Excursion, Signs};
 use super::Entry;
 use super::sign::{
-    BARE, Sign, carried_by, goes_on, in_words, large, not, seen, unknown, with_env, with_flag,
+    BARE, Sign, carried_by, goes_on, in_words, large, not, not_ended, seen, unknown, with_env,
+    with_flag,
 };
 
 /// What stays after an excursion, as a share of it, when it "returns".
@@ -30,6 +31,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         ],
         blamed: Some("evaluation"),
         spike: true,
+        unseen: false,
         signature: eval_ramp,
         experiment: |signs| {
             with_flag(
@@ -59,6 +61,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         ],
         blamed: None,
         spike: false,
+        unseen: false,
         signature: |signs| {
             vec![match signs.is_driven_by("evaluation") {
                 Some(driver) => seen(format!(
@@ -87,6 +90,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         ],
         blamed: None,
         spike: true,
+        unseen: false,
         signature: saves,
         experiment: |signs| {
             with_flag(
@@ -110,6 +114,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         ],
         blamed: Some("loggers"),
         spike: false,
+        unseen: false,
         signature: loggers,
         experiment: |signs| {
             with_env(
@@ -128,6 +133,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         sources: &["https://docs.python.org/3/library/collections.html#collections.deque"],
         blamed: Some("log history and metric lists"),
         spike: false,
+        unseen: false,
         signature: metric_lists,
         experiment: |_| {
             in_words(
@@ -147,6 +153,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         ],
         blamed: None,
         spike: false,
+        unseen: false,
         signature: profilers,
         experiment: |signs| {
             with_env(
@@ -221,7 +228,7 @@ fn loggers(signs: &Signs) -> Vec<Sign> {
                 "the growing process is a logger: {}",
                 signs.job.argv
             )),
-            goes_on(signs),
+            not_ended(signs),
         ];
     }
     if let Some(driver) = signs.is_driven_by("log") {
@@ -230,10 +237,13 @@ fn loggers(signs: &Signs) -> Vec<Sign> {
                 "{} with each log call",
                 show_bytes(driver.per_unit)
             )),
-            goes_on(signs),
+            not_ended(signs),
         ];
     }
     let key = if signs.counted.logs == 0 {
+        if !signs.job.libtorch {
+            return Vec::new();
+        }
         unknown("log calls were not told: LowtideCallback() does")
     } else if signs.may_be_driven_by("log") {
         unknown("log calls came as regularly as steps: log ten times as rarely to part them")

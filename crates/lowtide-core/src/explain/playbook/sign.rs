@@ -67,8 +67,8 @@ pub(super) const BARE: &str =
 const NO_LOOKS: &str = "no two looks into the process show where the bytes are";
 const NO_TENSORS: &str = "tensors were not counted: lowtide.hf.LowtideCallback() does";
 
-/// It grows with the work of every step, and has not stopped.
-pub(super) fn goes_on(signs: &Signs) -> Sign {
+/// It has not stopped.
+pub(super) fn not_ended(signs: &Signs) -> Sign {
     let axis = signs.axis;
     match signs.class {
         Class::WarmUp => not(format!(
@@ -76,21 +76,7 @@ pub(super) fn goes_on(signs: &Signs) -> Sign {
             place(axis, signs.course.settled.unwrap_or(signs.course.to)),
             stretch(axis, signs.after())
         )),
-        Class::Leak => {
-            let event = signs.drivers.first().filter(|driver| {
-                !driver.tied
-                    && !matches!(driver.name.as_str(), "step" | "time" | "new-example")
-                    && !signs.may_be_driven_by("step")
-                    && !signs.may_be_driven_by("time")
-            });
-            match event {
-                Some(event) => not(format!(
-                    "it grows with each {}, not with each step",
-                    event.name
-                )),
-                None => seen(format!("{}, and it goes on", pace(axis, signs.course.rate))),
-            }
-        }
+        Class::Leak => seen(format!("{}, and it goes on", pace(axis, signs.course.rate))),
         Class::TooEarly => unknown(match signs.course.decides_at {
             Some(at) => format!(
                 "whether it goes on is not decided before {}",
@@ -99,6 +85,22 @@ pub(super) fn goes_on(signs: &Signs) -> Sign {
             None => "whether it goes on is not decided yet".to_owned(),
         }),
         Class::Spikes | Class::Stable => not("the floor does not grow"),
+    }
+}
+
+/// It grows with the work of every step, and has not stopped.
+pub(super) fn goes_on(signs: &Signs) -> Sign {
+    let steady = ["step", "time", "new-example"];
+    let event = signs
+        .drivers
+        .first()
+        .filter(|_| !steady.iter().any(|name| signs.may_be_driven_by(name)));
+    match (not_ended(signs), event) {
+        (Sign::Seen(_), Some(event)) => not(format!(
+            "it grows with each {}, not with each step",
+            event.name
+        )),
+        (sign, _) => sign,
     }
 }
 
@@ -180,19 +182,18 @@ pub(super) fn tensors(signs: &Signs) -> Tensors {
     Tensors::Unknown("tensors took a part of the growth, neither most of it nor none")
 }
 
+/// Of a process with torch.
 pub(super) fn is_trainer(signs: &Signs) -> Sign {
     if !signs.recorded {
         return unknown(BARE);
     }
-    if signs.job.trains && signs.job.libtorch {
+    if signs.job.trains {
         seen("the growing process trains with torch")
-    } else if signs.job.libtorch {
+    } else {
         not(format!(
             "the growth is in a {}, not in the trainer",
             signs.job.role
         ))
-    } else {
-        not("the growing process does not use torch")
     }
 }
 

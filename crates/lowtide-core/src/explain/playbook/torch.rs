@@ -28,6 +28,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         ],
         blamed: Some("CUDA pinned memory pool"),
         spike: false,
+        unseen: false,
         signature: pinned,
         experiment: |_| {
             in_words(
@@ -48,6 +49,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         ],
         blamed: Some("gradients and autograd graphs"),
         spike: false,
+        unseen: false,
         signature: kept_graph,
         experiment: |_| {
             in_words(
@@ -67,6 +69,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         ],
         blamed: Some("compile cache"),
         spike: false,
+        unseen: false,
         signature: recompiles,
         experiment: |signs| {
             with_env(
@@ -88,6 +91,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         ],
         blamed: Some("compile workers"),
         spike: false,
+        unseen: false,
         signature: compile_workers,
         experiment: |signs| {
             with_env(
@@ -109,6 +113,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         ],
         blamed: None,
         spike: false,
+        unseen: false,
         signature: |signs| {
             vec![
                 unknown("input shapes are not told"),
@@ -137,6 +142,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         sources: &["https://github.com/deepspeedai/DeepSpeed/issues/7693"],
         blamed: Some("CUDA context and first-step state"),
         spike: false,
+        unseen: false,
         signature: first_steps,
         experiment: |_| in_words("look at the second run", "the same step at the same place"),
     },
@@ -151,6 +157,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         ],
         blamed: None,
         spike: false,
+        unseen: false,
         signature: |signs| {
             vec![
                 match signs.ranks.len() {
@@ -177,6 +184,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         sources: &["https://docs.pytorch.org/docs/stable/notes/cuda.html"],
         blamed: Some("CUDA caching allocator"),
         spike: false,
+        unseen: false,
         signature: gpu_pieces,
         experiment: |signs| {
             with_env(
@@ -195,6 +203,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         sources: &["https://github.com/pytorch/pytorch/issues/3732"],
         blamed: Some("CUDA workspaces and contexts"),
         spike: false,
+        unseen: false,
         signature: gpu_outside,
         experiment: |_| {
             in_words(
@@ -210,6 +219,9 @@ fn pinned(signs: &Signs) -> Vec<Sign> {
         let (first, last) = (inside.span.first.cuda?, inside.span.last.cuda?);
         Some((last.pinned? - first.pinned?, inside.held))
     });
+    if signs.recorded && !signs.job.libcuda && counted.is_none() && signs.shared.is_empty() {
+        return Vec::new();
+    }
     if let Some((grew, held)) = counted {
         return vec![if grew >= CARRIES * held && grew > 0.0 {
             seen(format!(
@@ -253,6 +265,9 @@ fn pinned(signs: &Signs) -> Vec<Sign> {
 }
 
 fn kept_graph(signs: &Signs) -> Vec<Sign> {
+    if signs.recorded && !signs.job.libtorch {
+        return Vec::new();
+    }
     let nodes = signs
         .blocks
         .zip(signs.memory_that_grew())
@@ -267,8 +282,8 @@ fn kept_graph(signs: &Signs) -> Vec<Sign> {
         (Tensors::Unknown(why), _) => unknown(why),
     };
     vec![
-        goes_on(signs),
         kept,
+        goes_on(signs),
         is_trainer(signs),
         carried_by(signs, &MALLOC, "malloc"),
     ]
@@ -281,7 +296,7 @@ fn recompiles(signs: &Signs) -> Vec<Sign> {
         )];
     }
     if !signs.job.libtorch {
-        return vec![not("the growing process does not use torch")];
+        return Vec::new();
     }
     let guards = signs.inside.as_ref().and_then(|inside| {
         let compiled = |line: &&String| {
@@ -326,7 +341,7 @@ fn compile_workers(signs: &Signs) -> Vec<Sign> {
         )];
     }
     match signs.role("compile-worker") {
-        None => vec![not("there were none")],
+        None => Vec::new(),
         Some(pool) if pool.grew >= CARRIES * signs.course.grew => vec![seen(format!(
             "{} compile workers grew by {}",
             pool.count,
@@ -357,12 +372,14 @@ fn first_steps(signs: &Signs) -> Vec<Sign> {
             place(signs.axis, course.to)
         ))
     };
-    let torch = if signs.job.libtorch {
-        seen("the process loads torch")
-    } else {
-        unknown(BARE)
-    };
-    vec![key, torch]
+    match (&key, signs.recorded) {
+        (Sign::Seen(_), false) => vec![unknown(
+            "one step at the start, but a bare log does not show what was loaded",
+        )],
+        (_, true) if !signs.job.libtorch => Vec::new(),
+        (_, true) => vec![key, seen("the process loads torch")],
+        _ => vec![key],
+    }
 }
 
 fn gpu_pieces(signs: &Signs) -> Vec<Sign> {
@@ -406,7 +423,10 @@ fn gpu(signs: &Signs, tell: impl Fn(f64, f64, f64) -> Sign) -> Vec<Sign> {
         )];
     }
     if signs.meter != Meter::Gpu {
-        return vec![not("the growth is host memory, not the GPU's")];
+        return match signs.job.libcuda {
+            true => vec![not("the growth is host memory, not the GPU's")],
+            false => Vec::new(),
+        };
     }
     let used = signs
         .around

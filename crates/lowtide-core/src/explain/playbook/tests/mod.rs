@@ -1,0 +1,337 @@
+//! Every entry against its case in `cases`, and what may never be claimed.
+
+mod cases;
+
+use std::collections::BTreeMap;
+
+use super::super::signs::*;
+use super::super::{Driver, Memory, Moment, PartGrowth};
+use super::*;
+use crate::look::{Counts, Kind};
+use crate::run::around::{Group, Surroundings};
+use crate::run::happened::At;
+use crate::run::inside::{Cleaned, Cuda, Inside};
+use crate::run::parts::Parts;
+use crate::units::Bytes;
+use crate::verdict::{Axis, Meter};
+use cases::CASES;
+
+const MB: f64 = 1e6;
+
+fn at(n: f64) -> At {
+    At {
+        seconds: n,
+        step: Some(n),
+    }
+}
+
+fn parts(anon: f64) -> Parts {
+    Parts {
+        at: at(1.0),
+        anon,
+        file: 20.0 * MB,
+        shmem: 0.0,
+        swap: 0.0,
+        threads: 8.0,
+        fds: Some(20.0),
+        uss: Some(anon),
+    }
+}
+
+fn driver(name: &str) -> Driver {
+    Driver {
+        name: name.to_owned(),
+        per_unit: MB,
+        low: 0.9 * MB,
+        high: 1.1 * MB,
+        units: 100.0,
+        explains: 0.99,
+        margin: None,
+        tied: false,
+        parts_at: None,
+        says: String::new(),
+    }
+}
+
+/// A trainer with torch that leaks a megabyte with each of 200 steps.
+fn leak() -> Signs {
+    let mut signs = Signs::blank(Class::Leak, Axis::Step, Meter::Anon);
+    signs.recorded = true;
+    signs.course = Course {
+        grew: 200.0 * MB,
+        level: 700.0 * MB,
+        from: 0.0,
+        to: 200.0,
+        begin: 0.0,
+        end: 200.0,
+        settled: None,
+        rate: MB,
+        rises: 50.0,
+        teeth: false,
+        decides_at: None,
+    };
+    signs.drivers = vec![driver("step")];
+    signs.job = Job {
+        name: "base".to_owned(),
+        command: ["python", "train.py", "--examples", "80", "--num-workers=2"]
+            .map(str::to_owned)
+            .to_vec(),
+        role: "trainer".to_owned(),
+        argv: "python train.py".to_owned(),
+        env: Vec::new(),
+        libtorch: true,
+        libcuda: false,
+        forked: false,
+        trains: true,
+    };
+    signs.parts = Some(Span {
+        first: parts(500.0 * MB),
+        last: parts(700.0 * MB),
+    });
+    signs.tree_grew = Some(200.0 * MB);
+    signs.watched_grew = Some(200.0 * MB);
+    signs
+}
+
+/// The same, but it ended with the epoch at step 100.
+fn warm_up() -> Signs {
+    let mut signs = leak();
+    signs.class = Class::WarmUp;
+    signs.course.settled = Some(100.0);
+    signs.course.to = 100.0;
+    signs.epoch = Some(EpochSign {
+        steps: 100.0,
+        begin: 0.0,
+        end: 100.0,
+        examples: Some(800),
+        with_it: true,
+    });
+    signs.drivers = vec![driver("new-example")];
+    signs
+}
+
+fn look(signs: &mut Signs, kinds: &[(Kind, f64)]) {
+    signs.memory = Some(Memory {
+        pid: 7,
+        role: signs.job.role.clone(),
+        from: Moment {
+            seconds: 0.0,
+            step: Some(0.0),
+        },
+        to: Moment {
+            seconds: 100.0,
+            step: Some(200.0),
+        },
+        grew: 200.0 * MB,
+        parts: kinds
+            .iter()
+            .map(|(kind, share)| PartGrowth {
+                kind: *kind,
+                name: kind.name().to_owned(),
+                first: 300.0 * MB,
+                last: 300.0 * MB + share * 200.0 * MB,
+                grew: share * 200.0 * MB,
+                share: *share,
+                members: Vec::new(),
+            })
+            .collect(),
+        accounted: 1.0,
+        incomplete: Vec::new(),
+        cost: 0.1,
+        looks: 2,
+    });
+    signs.counts = Some(Span {
+        first: Counts::default(),
+        last: Counts::default(),
+    });
+    signs.blocks = Some(Blocks::default());
+}
+
+fn inside(signs: &mut Signs, tensors: f64, bytes: f64, graphs: f64) {
+    let one = |n: f64, tensors: f64, bytes: f64, graphs: f64| Inside {
+        at: at(n),
+        tensors,
+        storages: tensors,
+        host_bytes: bytes,
+        with_graph: graphs,
+        objects: 1000.0,
+        cuda: None,
+    };
+    signs.inside = Some(InsideSign {
+        looks: 5,
+        span: Span {
+            first: one(10.0, 100.0, 50.0 * MB, 0.0),
+            last: one(200.0, 100.0 + tensors, 50.0 * MB + bytes, graphs),
+        },
+        held: 190.0 * MB,
+        cleaned: BTreeMap::new(),
+        grew: Vec::new(),
+    });
+}
+
+fn cleaned(signs: &mut Signs, part: &str, calls: u64, freed: f64) {
+    if signs.inside.is_none() {
+        inside(signs, 0.0, 0.0, 0.0);
+    }
+    if let Some(inside) = &mut signs.inside {
+        let cleaned = Cleaned { calls, freed };
+        inside.cleaned.insert(part.to_owned(), cleaned);
+    }
+}
+
+fn role(name: &str, count: usize, own: f64, grew: f64) -> RoleSign {
+    RoleSign {
+        role: name.to_owned(),
+        count,
+        own,
+        grew,
+        class: Class::Stable,
+    }
+}
+
+fn around(change: impl Fn(&mut Surroundings)) -> Option<Span<Surroundings>> {
+    let first = Surroundings {
+        at: at(0.0),
+        cgroup: Some(Group {
+            current: 800.0 * MB,
+            anon: Some(500.0 * MB),
+            file: Some(100.0 * MB),
+            kernel: Some(10.0 * MB),
+            only_ours: true,
+        }),
+        shmem: 0.0,
+        page_cache: 0.0,
+        dev_shm: Some((0.0, 8e9)),
+        stalled: Some(0.0),
+        gpu: Some(1000.0 * MB),
+    };
+    let mut last = first;
+    change(&mut last);
+    Some(Span { first, last })
+}
+
+fn cuda(signs: &mut Signs, reserved: f64, allocated: f64, pinned: Option<f64>) {
+    inside(signs, 0.0, 0.0, 0.0);
+    if let Some(inside) = &mut signs.inside {
+        let zero = Cuda {
+            allocated: 0.0,
+            reserved: 0.0,
+            pinned: pinned.map(|_| 0.0),
+        };
+        inside.span.first.cuda = Some(zero);
+        inside.span.last.cuda = Some(Cuda {
+            allocated,
+            reserved,
+            pinned,
+        });
+    }
+}
+
+/// Entries whose signature cannot be measured from here: they speak of what would show them, or of
+/// what is not judged, and are never candidates.
+const NEVER: [&str; 5] = ["P04", "P05", "P17", "P19", "P24"];
+
+fn claims(signs: &Signs, id: &str) -> bool {
+    entries()
+        .filter(|entry| entry.id == id)
+        .any(|entry| matches!(entry.look(signs), Found::Candidate(_)))
+}
+
+#[test]
+fn every_entry_matches_its_case_and_not_the_near_miss() {
+    for case in CASES {
+        let mut signs = (case.base)();
+        (case.fits)(&mut signs);
+        assert!(claims(&signs, case.id), "{} does not match", case.id);
+        (case.misses)(&mut signs);
+        assert!(
+            !claims(&signs, case.id),
+            "{} matches its near miss",
+            case.id
+        );
+    }
+}
+
+#[test]
+fn every_entry_has_a_case() {
+    for entry in entries() {
+        let tested = CASES.iter().any(|case| case.id == entry.id);
+        assert_ne!(tested, NEVER.contains(&entry.id), "{}", entry.id);
+        assert!(
+            !entry.sources.is_empty() && !entry.fix.is_empty(),
+            "{}",
+            entry.id
+        );
+    }
+    let mut ids: Vec<&str> = entries().map(|entry| entry.id).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), 42);
+    assert_eq!(ids.len(), entries().count());
+}
+
+#[test]
+fn nothing_is_claimed_of_a_stable_run_whatever_else_was_seen() {
+    for case in CASES {
+        let mut signs = (case.base)();
+        (case.fits)(&mut signs);
+        signs.class = Class::Stable;
+        signs.course.grew = 0.0;
+        let matched = matched(&signs);
+        // Copies by workers show in no process by itself, so its verdict may be stable.
+        let claimed = matched.candidates.iter().map(|c| c.id.as_str());
+        let claimed: Vec<&str> = claimed.filter(|id| *id != "P02").collect();
+        assert!(claimed.is_empty(), "{}: {claimed:?}", case.id);
+    }
+}
+
+#[test]
+fn a_trainer_that_grows_is_no_claim_by_itself() {
+    assert!(matched(&leak()).candidates.is_empty());
+}
+
+#[test]
+fn cycles_are_ruled_out_by_collections_that_free_nothing() {
+    let mut signs = leak();
+    cleaned(&mut signs, "gc", 31, 0.0);
+    let said = matched(&signs).ruled_out;
+    let gc = said.iter().find(|s| s.about.starts_with("P25")).unwrap();
+    assert_eq!(gc.says, "gc freed nothing in 31 calls");
+}
+
+#[test]
+fn what_is_seen_of_a_graph_comes_before_the_echo_in_free_memory() {
+    let mut signs = leak();
+    look(
+        &mut signs,
+        &[(Kind::GlibcHoles, 0.5), (Kind::GlibcLive, 0.4)],
+    );
+    inside(&mut signs, 0.0, 0.0, 0.0);
+    signs.blocks = Some(Blocks {
+        small: 70.0 * MB,
+        large: 0.0,
+    });
+    let matched = matched(&signs);
+    let ids: Vec<&str> = matched.candidates.iter().map(|c| c.id.as_str()).collect();
+    assert_eq!(ids.first(), Some(&"P09"), "{ids:?}");
+}
+
+#[test]
+fn the_experiment_is_the_same_job_with_one_thing_changed() {
+    let mut signs = warm_up();
+    let find = |signs: &Signs, id: &str| {
+        let found = matched(signs).candidates;
+        found.into_iter().find(|c| c.id == id).unwrap()
+    };
+    assert_eq!(
+        find(&signs, "P01").experiment.command.unwrap(),
+        "lowtide run -o half -- python train.py --examples 40 --num-workers=2; lowtide check half --baseline base"
+    );
+    signs.job.command = vec!["python".to_owned(), "train it.py".to_owned()];
+    assert_eq!(find(&signs, "P01").experiment.command, None);
+    look(&mut signs, &[(Kind::GlibcHoles, 0.9)]);
+    assert_eq!(
+        find(&signs, "P13").experiment.command.unwrap(),
+        "lowtide run -o malloc-arena-max -- env MALLOC_ARENA_MAX=2 MALLOC_TRIM_THRESHOLD_=131072 python 'train it.py'; lowtide check malloc-arena-max --baseline base"
+    );
+}
