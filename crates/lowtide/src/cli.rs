@@ -3,9 +3,9 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    attach::AttachArgs, check::CheckArgs, demo::DemoArgs, doctor::DoctorArgs, explain::ExplainArgs,
-    export::ExportArgs, judge::JudgeArgs, ps::PsArgs, report::ReportArgs, run::RunArgs,
-    runs::RunsArgs,
+    attach::AttachArgs, check::CheckArgs, demo::DemoArgs, doctor::DoctorArgs,
+    explain::ExplainArgs, export::ExportArgs, judge::JudgeArgs, ps::PsArgs, report::ReportArgs,
+    run::RunArgs, runs::RunsArgs, serve::ServeArgs,
 };
 
 /// Tells whether the memory of a training job leaks, warms up or just spikes
@@ -32,6 +32,7 @@ pub enum Verb {
     Explain(ExplainArgs),
     Check(CheckArgs),
     Report(ReportArgs),
+    Serve(ServeArgs),
     Runs(RunsArgs),
     Export(ExportArgs),
     Doctor(DoctorArgs),

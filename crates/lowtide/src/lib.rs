@@ -11,6 +11,7 @@ pub mod import;
 pub mod keeper;
 pub mod marks;
 pub mod recording;
+pub mod serve;
 pub mod show;
 pub mod source;
 pub mod watch;

@@ -12,6 +12,7 @@ pub mod ps;
 pub mod report;
 pub mod run;
 pub mod runs;
+pub mod serve;
 
 use std::process::ExitCode;
 
@@ -35,6 +36,7 @@ pub fn main() -> ExitCode {
         Verb::Explain(args) => explain::run(args),
         Verb::Check(args) => check::run(args),
         Verb::Report(args) => report::run(args),
+        Verb::Serve(args) => serve::run(args),
         Verb::Runs(args) => runs::run(args),
         Verb::Export(args) => export::run(args),
         Verb::Doctor(args) => doctor::run(args),

@@ -102,7 +102,8 @@ fn list(store: &Store, as_json: bool, out: &mut impl Write) -> Result<()> {
     Ok(())
 }
 
-fn as_value(run: &StoredRun, summary: Option<Summary>) -> serde_json::Value {
+/// A run at a glance, as JSON.
+pub fn as_value(run: &StoredRun, summary: Option<Summary>) -> serde_json::Value {
     let path = run.recording();
     let Some(s) = summary else {
         return json!({"name": run.name, "path": path, "state": "unreadable"});

@@ -75,6 +75,10 @@ impl Store {
         Ok(Store { root })
     }
 
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
     pub fn runs_dir(&self) -> PathBuf {
         self.root.join("runs")
     }

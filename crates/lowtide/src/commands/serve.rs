@@ -1,0 +1,109 @@
+//! `lowtide serve`: the page and the API of the runs on this machine. `run --web` uses the same for one run.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+use crate::failure::Failure;
+use crate::recording::Store;
+use crate::serve::gate::Gate;
+use crate::serve::{self, Server};
+use crate::show::page::random_hex;
+
+/// Show the runs of this machine on a page, live, with an API behind it
+///
+/// Examples:
+///   lowtide serve
+///   lowtide serve --listen 0.0.0.0:7380 --host node7.example
+///   curl -H "Authorization: Bearer $TOKEN" -d '{"command": ["python", "train.py"]}' \
+///     -H 'Content-Type: application/json' http://localhost:7380/api/v1/runs
+///
+/// On loopback everybody on this machine can look; starting and stopping jobs needs the token that is
+/// printed at the start. On any other address everything does.
+#[derive(clap::Args, Debug)]
+#[command(verbatim_doc_comment)]
+pub struct ServeArgs {
+    /// Where to listen
+    #[arg(long, value_name = "ADDR", default_value = DEFAULT)]
+    listen: SocketAddr,
+    /// A further name under which this machine is reached
+    #[arg(long = "host", value_name = "NAME")]
+    hosts: Vec<String>,
+    /// Ask for the token also for reading on loopback (on machines with other users)
+    #[arg(long)]
+    private: bool,
+    /// Keep the token in this file; it is made if it does not exist [default: a new one each time]
+    #[arg(long, value_name = "FILE")]
+    token_file: Option<PathBuf>,
+}
+
+/// Loopback, and a port that is nobody's.
+pub const DEFAULT: &str = "127.0.0.1:7380";
+
+pub fn run(args: &ServeArgs) -> Result<i32> {
+    let store = Store::from_env()?;
+    let (listener, bound) = serve::listen(args.listen).map_err(|error| {
+        Failure::unseen(format!("{error:#}"))
+            .hint("another one may be running; --listen 127.0.0.1:0 takes any free port")
+    })?;
+    let token = match &args.token_file {
+        Some(path) => kept_token(path)?,
+        None => random_hex(16)?,
+    };
+    eprintln!(
+        "lowtide serves {} on http://{bound}/",
+        store.runs_dir().display()
+    );
+    match &args.token_file {
+        Some(path) => eprintln!("token: in {}", path.display()),
+        None => eprintln!("token: {token}"),
+    }
+    let gate = Gate::new(bound, token, args.private, &args.hosts);
+    serve::serve(listener, Server::new(store, gate, None))?;
+    Ok(0)
+}
+
+/// Shows one run while it goes on, from a thread that nobody waits for. Says where.
+pub fn beside(name: &str, address: SocketAddr) -> Result<SocketAddr> {
+    let store = Store::from_env()?;
+    let (listener, bound) = serve::listen(address)?;
+    // Nothing can be started or stopped here, and other addresses are not offered: nobody needs to know it.
+    let gate = Gate::new(bound, random_hex(16)?, false, &[]);
+    let server = Server::new(store, gate, Some(name.to_owned()));
+    std::thread::Builder::new()
+        .name("web".to_owned())
+        .spawn(move || serve::serve(listener, server))
+        .context("cannot start the server's thread")?;
+    Ok(bound)
+}
+
+/// The token in a file, or a new one put there for its owner alone.
+fn kept_token(path: &Path) -> Result<String> {
+    use std::io::Write;
+    use std::os::unix::fs::OpenOptionsExt;
+    let mut options = std::fs::OpenOptions::new();
+    match options.write(true).create_new(true).mode(0o600).open(path) {
+        Ok(mut file) => {
+            let token = random_hex(16)?;
+            writeln!(file, "{token}")
+                .with_context(|| format!("cannot write {}", path.display()))?;
+            Ok(token)
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+            let text = std::fs::read_to_string(path)
+                .with_context(|| format!("cannot read {}", path.display()))?;
+            let token = text.trim();
+            if token.len() < 16 {
+                return Err(Failure::usage(format!(
+                    "the token in {} is too short",
+                    path.display()
+                ))
+                .hint("16 characters or more; or delete the file and a new one is made")
+                .into());
+            }
+            Ok(token.to_owned())
+        }
+        Err(error) => Err(error).with_context(|| format!("cannot make {}", path.display())),
+    }
+}

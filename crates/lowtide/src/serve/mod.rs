@@ -1,0 +1,107 @@
+//! `lowtide serve` and `run --web`: the page, and the API behind it, over HTTP.
+//!
+//! Runs are read from their recordings, whoever writes them, so the server needs no way to the watchers
+//! and costs them nothing. It runs on a thread of its own: the sampler never waits for a browser.
+//! [`gate`] decides who may ask, [`open`] keeps runs that are looked at, [`api`] answers.
+
+mod answer;
+mod api;
+pub mod gate;
+mod jobs;
+mod metrics;
+mod open;
+mod stream;
+
+use std::net::{SocketAddr, TcpListener as StdListener};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+
+use crate::recording::Store;
+use gate::Gate;
+use open::Shelf;
+
+/// Connections at a time: 256 streams, and room for as many requests.
+const CONNECTIONS: usize = 512;
+/// Open streams at a time, of all clients.
+const STREAMS: usize = 256;
+/// A client that does not say what it wants within this time is let go.
+const HEADER_WITHIN: Duration = Duration::from_secs(10);
+/// The most that a request's line and headers may take.
+const HEADER_ROOM: usize = 32 << 10;
+/// Threads that read recordings: the disk is the bottleneck, not they.
+const READERS: usize = 4;
+
+/// What all requests share.
+pub struct Server {
+    pub store: Store,
+    pub gate: Gate,
+    pub shelf: Shelf,
+    pub streams: Arc<Semaphore>,
+    pub jobs: jobs::Jobs,
+    /// `run --web` shows its own run and nothing else.
+    pub only: Option<String>,
+}
+
+impl Server {
+    pub fn new(store: Store, gate: Gate, only: Option<String>) -> Server {
+        Server {
+            shelf: Shelf::default(),
+            streams: Arc::new(Semaphore::new(STREAMS)),
+            jobs: jobs::Jobs::default(),
+            store,
+            gate,
+            only,
+        }
+    }
+}
+
+/// Takes an address before anything is promised.
+pub fn listen(address: SocketAddr) -> Result<(StdListener, SocketAddr)> {
+    let listener =
+        StdListener::bind(address).with_context(|| format!("cannot listen on {address}"))?;
+    listener.set_nonblocking(true)?;
+    let bound = listener.local_addr()?;
+    Ok((listener, bound))
+}
+
+/// Serves until the process ends.
+pub fn serve(listener: StdListener, server: Server) -> Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_io()
+        .enable_time()
+        .max_blocking_threads(READERS)
+        .build()
+        .context("cannot start the server")?;
+    runtime.block_on(accept(TcpListener::from_std(listener)?, Arc::new(server)))
+}
+
+async fn accept(listener: TcpListener, server: Arc<Server>) -> Result<()> {
+    let app = api::router(server);
+    let places = Arc::new(Semaphore::new(CONNECTIONS));
+    let mut http = hyper::server::conn::http1::Builder::new();
+    http.timer(TokioTimer::new())
+        .header_read_timeout(HEADER_WITHIN)
+        .max_buf_size(HEADER_ROOM);
+    loop {
+        let place = Arc::clone(&places).acquire_owned().await?;
+        let Ok((socket, _)) = listener.accept().await else {
+            // Out of file descriptors, most likely: others will end.
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            continue;
+        };
+        let _ = socket.set_nodelay(true);
+        let service = TowerToHyperService::new(app.clone());
+        let connection = http.serve_connection(TokioIo::new(socket), service);
+        tokio::spawn(async move {
+            // A client that goes away in the middle is its own business.
+            let _ = connection.await;
+            drop(place);
+        });
+    }
+}

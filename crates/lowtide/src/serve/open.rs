@@ -1,0 +1,220 @@
+//! Runs that somebody looks at: each is read once from its recording, kept as a picture, and read on
+//! when it has grown. All of this blocks, so it happens on the readers' threads.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use lowtide_core::entry::{Entry, Exit};
+use lowtide_core::report::{Detail, Picture, Report};
+use serde::Serialize;
+use tokio::sync::watch;
+
+use crate::recording::Recording;
+use crate::recording::summary::{RunState, Summary};
+use crate::show::text::headline;
+
+/// Runs kept open; the one that was not asked for longest goes.
+const KEPT: usize = 8;
+/// A recording grows once a second: reading on more often finds nothing.
+const FRESH: Duration = Duration::from_millis(200);
+
+/// What the stream sends on every tick.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Tick {
+    pub state: &'static str,
+    pub seconds: f64,
+    pub step: Option<u64>,
+    pub total_steps: Option<u64>,
+    pub verdict: String,
+    pub headline: String,
+    /// What the tree holds.
+    pub held: u64,
+}
+
+pub struct Open {
+    name: String,
+    path: PathBuf,
+    inner: Mutex<Inner>,
+    pub ticks: watch::Sender<Option<Tick>>,
+    /// A task reads it on for those who follow.
+    pub looked_at: AtomicBool,
+}
+
+pub struct Inner {
+    recording: Recording,
+    pub picture: Picture,
+    read_at: Option<Instant>,
+    ended: Option<Option<Exit>>,
+    pub state: &'static str,
+    held: u64,
+    /// The report without lines, until something new is read.
+    report: Option<Arc<Report>>,
+    /// The whole report as JSON, likewise.
+    json: Option<Arc<str>>,
+}
+
+impl Open {
+    fn new(name: String, path: PathBuf) -> Result<Open> {
+        Ok(Open {
+            inner: Mutex::new(Inner {
+                recording: Recording::open(&path)?,
+                picture: Picture::new(Detail::ZOOM),
+                read_at: None,
+                ended: None,
+                state: "running",
+                held: 0,
+                report: None,
+                json: None,
+            }),
+            ticks: watch::Sender::new(None),
+            looked_at: AtomicBool::new(false),
+            name,
+            path,
+        })
+    }
+
+    /// The run as it is now.
+    pub fn now(&self) -> Result<MutexGuard<'_, Inner>> {
+        let mut inner = self
+            .inner
+            .lock()
+            .unwrap_or_else(|broken| broken.into_inner());
+        inner.read_on(&self.path)?;
+        Ok(inner)
+    }
+
+    /// Tells those who follow; false when nothing more will come.
+    pub fn tell(&self) -> Result<bool> {
+        let tick = self.now()?.tick();
+        let going = tick.state == "running";
+        self.ticks.send_if_modified(|last| {
+            let news = last.as_ref() != Some(&tick);
+            if news {
+                *last = Some(tick);
+            }
+            news
+        });
+        Ok(going)
+    }
+
+    pub fn path(&self) -> &PathBuf {
+        &self.path
+    }
+
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+impl Inner {
+    fn read_on(&mut self, path: &std::path::Path) -> Result<()> {
+        if self.ended.is_some() || self.read_at.is_some_and(|at| at.elapsed() < FRESH) {
+            return Ok(());
+        }
+        self.read_at = Some(Instant::now());
+        let mut news = false;
+        for entry in self.recording.by_ref() {
+            let entry = entry?;
+            match &entry {
+                Entry::Sample(sample) => self.held = sample.tree.held.0,
+                Entry::End { exit, .. } => self.ended = Some(*exit),
+                _ => {}
+            }
+            self.picture.apply(&entry);
+            news = true;
+        }
+        let state = match self.ended {
+            Some(_) => "ended",
+            None if !news && self.report.is_some() && self.state == "cut-off" => "cut-off",
+            None => match Summary::read(path).map(|summary| summary.state) {
+                Ok(RunState::CutOff) => "cut-off",
+                _ => "running",
+            },
+        };
+        if news || state != self.state {
+            self.state = state;
+            self.report = None;
+            self.json = None;
+        }
+        Ok(())
+    }
+
+    pub fn report(&mut self) -> Arc<Report> {
+        let picture = &self.picture;
+        let report = self.report.get_or_insert_with(|| {
+            let mut report = picture.report_without_lines();
+            report.headline = headline(&report.verdict);
+            Arc::new(report)
+        });
+        Arc::clone(report)
+    }
+
+    /// The whole report as JSON.
+    pub fn json(&mut self) -> Result<Arc<str>> {
+        if let Some(json) = &self.json {
+            return Ok(Arc::clone(json));
+        }
+        let json: Arc<str> = serde_json::to_string(&self.whole())?.into();
+        self.json = Some(Arc::clone(&json));
+        Ok(json)
+    }
+
+    /// The report with its lines, as a file has it.
+    pub fn whole(&mut self) -> Report {
+        let headline = self.report().headline.clone();
+        Report {
+            headline,
+            ..self.picture.report(Detail::FILE)
+        }
+    }
+
+    pub fn tick(&mut self) -> Tick {
+        let (state, held) = (self.state, self.held);
+        let report = self.report();
+        let summary = report.summary.as_ref();
+        Tick {
+            state,
+            seconds: report.to,
+            step: summary.and_then(|summary| summary.last_step),
+            total_steps: summary.and_then(|summary| summary.total_steps),
+            verdict: report.verdict.verdict.to_string(),
+            headline: report.headline.clone(),
+            held,
+        }
+    }
+}
+
+/// The runs that are kept open.
+#[derive(Default)]
+pub struct Shelf(Mutex<HashMap<String, (Arc<Open>, Instant)>>);
+
+impl Shelf {
+    /// The run, from the shelf or newly opened.
+    pub fn take(&self, name: &str, path: PathBuf) -> Result<Arc<Open>> {
+        let mut shelf = self.0.lock().unwrap_or_else(|broken| broken.into_inner());
+        let now = Instant::now();
+        if let Some((open, used)) = shelf.get_mut(name) {
+            *used = now;
+            return Ok(Arc::clone(open));
+        }
+        // One that is followed is in use, however long ago it was asked for.
+        let unused = |open: &Arc<Open>| open.ticks.receiver_count() == 0;
+        while shelf.len() >= KEPT {
+            let oldest = shelf
+                .iter()
+                .filter(|(_, (open, _))| unused(open))
+                .min_by_key(|(_, (_, used))| *used);
+            let Some(oldest) = oldest.map(|(name, _)| name.clone()) else {
+                break;
+            };
+            shelf.remove(&oldest);
+        }
+        let open = Arc::new(Open::new(name.to_owned(), path)?);
+        shelf.insert(name.to_owned(), (Arc::clone(&open), now));
+        Ok(open)
+    }
+}
