@@ -64,6 +64,6 @@ export class Compare {
     const verdicts = el("tr", {}, el("th", { scope: "row" }, "verdict"), el("td", {}, badge(a.verdict.verdict)), el("td", {}, badge(b.verdict.verdict)), el("td", {}));
     const body = rows.map(([name, cells]) => el("tr", {}, el("th", { scope: "row" }, name), ...cells.map((c) => el("td", {}, c))));
     return card("Numbers", null, el("div", { class: "table-box", tabindex: "0", role: "region", "aria-label": "Numbers of both runs" },
-      el("table", {}, el("thead", {}, head), el("tbody", {}, verdicts, ...body))));
+      el("table", { class: "both" }, el("thead", {}, head), el("tbody", {}, verdicts, ...body))));
   }
 }

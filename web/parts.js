@@ -60,9 +60,13 @@ export function explanation(found, moves) {
   if (likely.length) cards.push(card("Suspects", "Entries of the playbook whose signature was measured.", ...likely));
   const statements = (/** @type {Statement[]} */ all) =>
     el("ul", { class: "facts" }, ...all.map((s) => el("li", {}, el("b", {}, s.about), el("span", {}, ...linked(s.says, moves)))));
-  if (found.ruled_out.length) cards.push(card("Ruled out", null, statements(found.ruled_out)));
-  if (found.untested.length) cards.push(card("Not tested", null, statements(found.untested)));
-  return cards;
+  const folded = (/** @type {string} */ title, /** @type {string} */ lead, /** @type {Statement[]} */ all) => all.length > 0 &&
+    card(title, lead, el("details", {}, el("summary", {}, `${all.length} known causes`), statements(all)));
+  const rest = [
+    folded("Ruled out", "What was measured speaks against these.", found.ruled_out),
+    folded("Not tested", "Neither shown nor contradicted, with what would tell.", found.untested),
+  ];
+  return { cards, rest: /** @type {HTMLElement[]} */ (rest.filter(Boolean)) };
 }
 
 /** Heads of columns that hold words begin with a space. @param {string[]} head @param {Node[]} rows @param {string} [label] */
@@ -190,6 +194,27 @@ export function processes(report, moves) {
   if (!rows.length) return null;
   return card("Processes", "What each holds by itself (anon + shmem + swap), and what it adds to the tree when shared pages count once.",
     table(["process", " role", "pid", " over time", "holds", "most", "adds", "lived"], rows));
+}
+
+/** Why the job died, and who held what then. @param {RunReport} report */
+export function death(report) {
+  const found = report.post_mortem;
+  if (!found) return null;
+  const rows = found.holders.map((h) => el("tr", {}, el("th", { scope: "row" }, el("code", {}, h.command)), el("td", { class: "words" }, h.role),
+    el("td", {}, String(h.pid)), el("td", {}, showBytes(h.held)), el("td", {}, `+${showBytes(h.grown)}`)));
+  const seen = `Last seen alive at ${showDuration(found.seen_at / 1e6)}${found.step === null ? "" : `, step ${found.step}`}, the tree holding ${showBytes(found.held)}.`;
+  return card("Why it died", report.died, el("p", {}, seen, found.grew && ` ${found.grew}`),
+    rows.length > 0 && table(["process", " role", "pid", "held", "grew"], rows));
+}
+
+/** @param {RunReport} report @param {Moves} moves */
+export function attempts(report, moves) {
+  if (!report.attempts.length) return null;
+  const items = report.attempts.map((a) => el("li", {},
+    el("button", { class: "link when", type: "button", click: () => moves.goTo("time", a.at / 1e6) }, showDuration(a.at / 1e6)),
+    el("span", { class: "chip still" }, `attempt ${a.number}`),
+    el("span", {}, `${a.why}${a.checkpoint ? `; resumed from ${a.checkpoint}` : ""}${a.repeated ? `; ${a.repeated} steps done again` : ""}`)));
+  return card("Attempts", "Each is a new process tree; the guard started the job again.", el("ol", { class: "events" }, ...items));
 }
 
 /** @param {RunReport} report @param {Moves} moves */

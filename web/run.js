@@ -1,7 +1,7 @@
 // The page of one run: verdict, chart, and everything that explains them.
 
 import { Chart } from "./chart.js";
-import { events, evidence, explanation, facts, processes, roles, taxonomy } from "./parts.js";
+import { attempts, death, events, evidence, explanation, facts, processes, roles, taxonomy } from "./parts.js";
 import { axes, convert, findLine, makeScene, metersOf, nameOf } from "./scene.js";
 import { METERS, badge, card, el, pace, place, showBytes, showCount, showDuration } from "./words.js";
 
@@ -87,12 +87,12 @@ export class RunView {
   fillBelow(report) {
     const { moves } = this;
     const column = (/** @type {(HTMLElement | null)[]} */ ...cards) => el("div", { class: "column" }, ...cards);
-    const wide = [
-      ...(report.explanation ? explanation(report.explanation, moves) : []),
-      report.taxonomy?.looks.length ? taxonomy(report, report.taxonomy) : null, processes(report, moves),
-    ].filter((one) => one !== null);
+    const found = report.explanation ? explanation(report.explanation, moves) : { cards: [], rest: [] };
+    const bytes = report.taxonomy?.looks.length ? taxonomy(report, report.taxonomy) : null;
+    const tree = processes(report, moves);
+    const wide = [...found.cards, bytes, tree].filter((one) => one !== null);
     for (const one of wide) one.classList.add("wide");
-    this.below.replaceChildren(column(evidence(report, moves)), column(facts(report), roles(report), events(report, moves)), ...wide);
+    this.below.replaceChildren(column(death(report), evidence(report, moves)), column(facts(report), attempts(report, moves), roles(report), events(report, moves)), ...found.cards, bytes ?? "", ...found.rest, tree ?? "");
   }
 
   /** @param {string} who */

@@ -120,6 +120,10 @@ function flagsOf(report, axis, places) {
     const x = axis === "step" ? epoch.step : epoch.at;
     if (x !== null) found.push({ x, label: `epoch ${epoch.number}`, kind: "epoch" });
   }
+  for (const attempt of report.attempts) {
+    const x = convert(report, attempt.at / 1e6, "time", axis);
+    if (Number.isFinite(x)) found.push({ x, label: `attempt ${attempt.number}`, kind: "place" });
+  }
   const v = report.verdict;
   const add = (/** @type {number | null | undefined} */ x, /** @type {string} */ label) => {
     if (x === null || x === undefined) return;

@@ -66,12 +66,19 @@ type Header = {
   name: string; started: number; host: string; kernel: string; how: string; command: string[]; cwd: string;
   interval: number; lowtide: string; cores: number;
 };
+type PostMortem = {
+  at: number; seen_at: number; held: number; step: number | null; total_steps: number | null; attempt: number; grew: string | null;
+  who: { pid: number; role: string; command: string } | null;
+  holders: { pid: number; role: string; command: string; held: number; grown: number }[];
+};
 type RunReport = {
   schema: number; name: string; headline: string; verdict: Verdict; decides: LineName; read: string | null;
   header: Header | null; summary: Summary | null; axis: Axis; from: number; to: number; steps: number[][];
   lines: Line[]; stack: Stack | null; spans: Span[]; epochs: Epoch[]; floor: number[][]; forecast: Forecast | null; room: Room | null;
   processes: Process[]; taxonomy: Taxonomy | null; explanation: Explanation | null;
   events: { at: number; kind: string; text: string }[];
+  attempts: { at: number; number: number; checkpoint: string | null; step: number | null; repeated: number; why: string }[];
+  died: string | null; post_mortem: PostMortem | null;
 };
 
 /** A run in the list. */

@@ -99,6 +99,8 @@ pub fn report(source: &str, said: &Said, detail: Detail) -> Result<Report> {
             let verdict = read.verdict(source);
             let epoch_steps = read.context.geometry.steps_per_epoch();
             let mut report = Report::of_series(&read.track, &read.series, verdict, epoch_steps);
+            let found = explain::of_series(&report.verdict, &read.series, &read.context);
+            report.explanation = Some(found);
             report.read = Some(read.how);
             report
         }

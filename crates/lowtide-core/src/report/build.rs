@@ -35,7 +35,7 @@ impl Picture {
 
     /// The same without its pictures, which can be large.
     pub fn report_without_lines(&self) -> Report {
-        let (verdict, series, subject) = self.run.decided();
+        let (verdict, series, subject, explanation) = self.run.decided_and_explained();
         let summary = self.run.summary();
         let decides = line_name(subject);
         let to = self.run.last_at().seconds();
@@ -62,8 +62,11 @@ impl Picture {
                 .map(|track| self.process(track))
                 .collect(),
             taxonomy: self.taxonomy(subject),
-            explanation: None,
+            explanation: Some(explanation),
             events: events(self.run.events()),
+            attempts: self.attempts.clone(),
+            died: self.run.post_mortem().map(|found| found.cause.to_string()),
+            post_mortem: self.run.post_mortem().cloned(),
             summary: Some(summary),
             verdict,
             decides,
@@ -286,6 +289,9 @@ impl Report {
             taxonomy: None,
             explanation: None,
             events: Vec::new(),
+            attempts: Vec::new(),
+            died: None,
+            post_mortem: None,
             verdict,
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::entry::Entry;
+use crate::entry::{Attempt, Entry};
 use crate::process::ProcId;
 use crate::run::{Run, own_share};
 use crate::sample::{Reading, Sample};
@@ -40,6 +40,9 @@ impl Detail {
 
 /// Processes with a picture of their own. Roles and the tree cover the rest.
 const PROCESSES: usize = 64;
+
+/// Restarts that are shown; a guard gives up long before.
+const ATTEMPTS: usize = 100;
 
 /// All meters of one process.
 #[derive(Clone, Debug)]
@@ -126,6 +129,7 @@ pub struct Picture {
     pub(super) stacked: Vec<&'static str>,
     pub(super) processes: BTreeMap<ProcId, Meters>,
     pub(super) told: Told,
+    pub(super) attempts: Vec<Attempt>,
 }
 
 impl Picture {
@@ -145,6 +149,7 @@ impl Picture {
             stacked: Vec::new(),
             processes: BTreeMap::new(),
             told: Told::default(),
+            attempts: Vec::new(),
         }
     }
 
@@ -159,6 +164,9 @@ impl Picture {
                     let meters = self.processes.entry(*id);
                     meters.or_insert_with(|| Meters::new(room)).set_room(room);
                 }
+            }
+            Entry::Attempt(attempt) if self.attempts.len() < ATTEMPTS => {
+                self.attempts.push(attempt.clone());
             }
             Entry::Gone { id, .. } => {
                 if let Some(meters) = self.processes.get_mut(id) {

@@ -15,9 +15,10 @@ pub use told::{Epoch, Span};
 
 use serde::Serialize;
 
-use crate::entry::{EventKind, Header};
+use crate::entry::{Attempt, EventKind, Header};
 use crate::explain::Explanation;
 use crate::look::{Kind, LookWhy};
+use crate::postmortem::PostMortem;
 use crate::run::Summary;
 use crate::verdict::{Axis, Meter, Verdict};
 
@@ -58,6 +59,11 @@ pub struct Report {
     pub taxonomy: Option<Taxonomy>,
     pub explanation: Option<Explanation>,
     pub events: Vec<Event>,
+    /// Restarts by the guard; empty for a run of one attempt.
+    pub attempts: Vec<Attempt>,
+    /// Why the job died, in words, and what is known of it.
+    pub died: Option<String>,
+    pub post_mortem: Option<PostMortem>,
 }
 
 /// Names a line.

@@ -116,11 +116,17 @@ impl Run {
     /// The verdict with its suspects, its series, and what explains it. For when it is asked, not for
     /// every tick.
     pub fn explained(&self) -> (Verdict, &Series, Explanation) {
-        let (mut verdict, series) = self.judged();
+        let (verdict, series, _, explanation) = self.decided_and_explained();
+        (verdict, series, explanation)
+    }
+
+    /// All of it, for a report.
+    pub fn decided_and_explained(&self) -> (Verdict, &Series, Subject, Explanation) {
+        let (mut verdict, series, subject) = self.decided();
         let context = self.context(self.limit_override.or(self.limit.as_ref().map(|l| l.bytes)));
         let (explanation, suspects) = explain::of_run(self, &verdict, series, &context);
         verdict.suspects = suspects;
-        (verdict, series, explanation)
+        (verdict, series, subject, explanation)
     }
 
     fn on_steps(&self) -> bool {

@@ -117,6 +117,7 @@ fn run_and_check(args: &CheckArgs, asked: &CheckFlags, said: &Said) -> Result<i3
         hooks: Vec::new(),
         quiet: true,
         looks: true,
+        web: None,
     };
     // Before the job: afterwards `last` is the job itself, and a typing error would cost its time.
     let baseline = baseline(asked, said)?;

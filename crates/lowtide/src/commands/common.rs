@@ -1,5 +1,6 @@
 //! Flags and helpers that `run`, `attach`, `demo` and `check` share.
 
+use std::net::SocketAddr;
 use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -9,6 +10,7 @@ use lowtide_core::units::{Bytes, Share, parse_duration};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 
+use crate::serve;
 use crate::watch::WatchOptions;
 
 #[derive(clap::Args, Clone, Debug)]
@@ -37,6 +39,9 @@ pub struct WatchArgs {
         hide_possible_values = true
     )]
     looks: Switch,
+    /// Show this run on a page while it goes on [default address: 127.0.0.1:7380]
+    #[arg(long, value_name = "ADDR", num_args = 0..=1, require_equals = true, default_missing_value = serve::DEFAULT)]
+    web: Option<SocketAddr>,
     /// Say nothing on stderr
     #[arg(short, long)]
     quiet: bool,
@@ -62,6 +67,7 @@ impl WatchArgs {
             hooks: self.hooks.clone(),
             quiet: self.quiet,
             looks: self.looks == Switch::On,
+            web: self.web,
         }
     }
 }

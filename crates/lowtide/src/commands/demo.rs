@@ -72,6 +72,7 @@ fn play(act: &Act, script: &Path) -> Result<()> {
         hooks: Vec::new(),
         quiet: false,
         looks: true,
+        web: None,
     };
     let command = ["sh", "-c", &shell].map(str::to_owned);
     if let Ended {

@@ -1,4 +1,4 @@
-//! `lowtide serve`: the page and the API of the runs on this machine. `run --web` uses the same for one run.
+//! `lowtide serve`: the page and the API of the runs on this machine.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use crate::failure::Failure;
 use crate::recording::Store;
 use crate::serve::gate::Gate;
-use crate::serve::{self, Server};
+use crate::serve::{self, DEFAULT, Server};
 use crate::show::page::random_hex;
 
 /// Show the runs of this machine on a page, live, with an API behind it
@@ -38,9 +38,6 @@ pub struct ServeArgs {
     token_file: Option<PathBuf>,
 }
 
-/// Loopback, and a port that is nobody's.
-pub const DEFAULT: &str = "127.0.0.1:7380";
-
 pub fn run(args: &ServeArgs) -> Result<i32> {
     let store = Store::from_env()?;
     let (listener, bound) = serve::listen(args.listen).map_err(|error| {
@@ -62,20 +59,6 @@ pub fn run(args: &ServeArgs) -> Result<i32> {
     let gate = Gate::new(bound, token, args.private, &args.hosts);
     serve::serve(listener, Server::new(store, gate, None))?;
     Ok(0)
-}
-
-/// Shows one run while it goes on, from a thread that nobody waits for. Says where.
-pub fn beside(name: &str, address: SocketAddr) -> Result<SocketAddr> {
-    let store = Store::from_env()?;
-    let (listener, bound) = serve::listen(address)?;
-    // Nothing can be started or stopped here, and other addresses are not offered: nobody needs to know it.
-    let gate = Gate::new(bound, random_hex(16)?, false, &[]);
-    let server = Server::new(store, gate, Some(name.to_owned()));
-    std::thread::Builder::new()
-        .name("web".to_owned())
-        .spawn(move || serve::serve(listener, server))
-        .context("cannot start the server's thread")?;
-    Ok(bound)
 }
 
 /// The token in a file, or a new one put there for its owner alone.

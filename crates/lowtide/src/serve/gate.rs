@@ -83,7 +83,7 @@ impl Gate {
         if matches!(site, Some(b"cross-site" | b"same-site")) && !(open && reads) {
             return Err(Refused::Origin);
         }
-        if (open && reads) || (reads && !self.closed) {
+        if reads && (open || !self.closed) {
             return Ok(());
         }
         self.check(text(header::AUTHORIZATION))

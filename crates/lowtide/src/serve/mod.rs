@@ -23,6 +23,7 @@ use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
 use crate::recording::Store;
+use crate::show::page::random_hex;
 use gate::Gate;
 use open::Shelf;
 
@@ -61,6 +62,31 @@ impl Server {
     }
 }
 
+/// Loopback, and a port that is nobody's.
+pub const DEFAULT: &str = "127.0.0.1:7380";
+
+/// Shows one run while it goes on, from a thread that nobody waits for. Returns where, in words.
+pub fn beside(name: &str, address: SocketAddr) -> Result<String> {
+    let store = Store::from_env()?;
+    let (listener, bound) = listen(address)?;
+    let token = random_hex(16)?;
+    let said = if bound.ip().is_loopback() {
+        format!("page: http://{bound}/runs/{name}")
+    } else {
+        format!("page: http://{bound}/runs/{name} (token: {token})")
+    };
+    let server = Server::new(
+        store,
+        Gate::new(bound, token, false, &[]),
+        Some(name.to_owned()),
+    );
+    std::thread::Builder::new()
+        .name("web".to_owned())
+        .spawn(move || serve(listener, server))
+        .context("cannot start the server's thread")?;
+    Ok(said)
+}
+
 /// Takes an address before anything is promised.
 pub fn listen(address: SocketAddr) -> Result<(StdListener, SocketAddr)> {
     let listener =
@@ -78,7 +104,7 @@ pub fn serve(listener: StdListener, server: Server) -> Result<()> {
         .max_blocking_threads(READERS)
         .build()
         .context("cannot start the server")?;
-    runtime.block_on(accept(TcpListener::from_std(listener)?, Arc::new(server)))
+    runtime.block_on(async { accept(TcpListener::from_std(listener)?, Arc::new(server)).await })
 }
 
 async fn accept(listener: TcpListener, server: Arc<Server>) -> Result<()> {

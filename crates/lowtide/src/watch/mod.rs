@@ -12,6 +12,7 @@ mod looks;
 mod state_file;
 mod tell;
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -32,6 +33,7 @@ use lowtide_sys::sampler::{Change, Sampler};
 use crate::failure::Failure;
 use crate::marks::Inbox;
 use crate::recording::{NewRun, Recorder, Store};
+use crate::serve;
 
 pub use clock::{Clock, Ticker, monotonic_ns};
 pub use follow::Follow;
@@ -53,6 +55,8 @@ pub struct WatchOptions {
     pub quiet: bool,
     /// Look into the processes that matter.
     pub looks: bool,
+    /// Show the run on a page at this address.
+    pub web: Option<SocketAddr>,
 }
 
 impl WatchOptions {
@@ -105,6 +109,7 @@ pub struct Plan {
     teller: Teller,
     clock: Clock,
     looks: bool,
+    web: Option<SocketAddr>,
 }
 
 impl Plan {
@@ -141,6 +146,7 @@ impl Plan {
             teller,
             clock,
             looks: options.looks,
+            web: options.web,
         })
     }
 
@@ -175,6 +181,7 @@ impl Watch {
             teller,
             clock,
             looks,
+            web,
         } = plan;
         let mut run = Run::new();
         run.apply(&Entry::Header(header.clone()));
@@ -187,6 +194,9 @@ impl Watch {
                 })
             })
             .transpose()?;
+        if let Some(address) = web {
+            show_page(address, new.as_ref(), &teller);
+        }
         Ok(Watch {
             run,
             sampler,
@@ -473,6 +483,17 @@ impl Watch {
     /// What looks have cost, apart from that. None: there were to be none.
     pub fn looks_spent(&self) -> Option<LooksSpent> {
         self.looks.as_ref().map(Looks::spent)
+    }
+}
+
+/// Without its page a run is as good: what fails here is only told.
+fn show_page(address: SocketAddr, new: Option<&NewRun>, teller: &Teller) {
+    let Some(new) = new else {
+        return teller.say("there is no page of a run that is not recorded");
+    };
+    match serve::beside(&new.name, address) {
+        Ok(said) => teller.say(&said),
+        Err(error) => teller.say(&format!("there is no page: {error:#}")),
     }
 }
 
