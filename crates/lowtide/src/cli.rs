@@ -20,10 +20,6 @@ pub struct Cli {
 }
 
 #[derive(Debug, Subcommand)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "there is one, and it is read once"
-)]
 pub enum Verb {
     Run(RunArgs),
     Attach(AttachArgs),
