@@ -37,6 +37,13 @@ class Group:
         (self.folder / "cgroup.procs").write_text("0")
 
     @property
+    def working_set(self):
+        """What the kernel cannot simply drop, in bytes."""
+        used = int((self.folder / "memory.usage_in_bytes").read_text())
+        stat = dict(line.split() for line in (self.folder / "memory.stat").read_text().splitlines())
+        return used - int(stat["total_inactive_file"]) - int(stat["total_active_file"])
+
+    @property
     def oom_kills(self):
         text = (self.folder / "memory.oom_control").read_text()
         return int(re.search(r"oom_kill (\d+)", text).group(1))

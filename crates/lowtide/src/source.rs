@@ -4,10 +4,12 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
+use lowtide_core::entry::Exit;
 use lowtide_core::explain::{self, Explanation};
 use lowtide_core::judge::judge;
 use lowtide_core::mark::Geometry;
 use lowtide_core::point::{Context, Track};
+use lowtide_core::postmortem::PostMortem;
 use lowtide_core::report::{Detail, Picture, Report};
 use lowtide_core::run::Run;
 use lowtide_core::series::Series;
@@ -16,6 +18,7 @@ use lowtide_core::verdict::{Axis, Verdict};
 
 use crate::failure::Failure;
 use crate::import;
+use crate::recording::summary::{RunState, Summary};
 use crate::recording::{self, Recording, Store};
 use crate::show::text::headline;
 
@@ -39,6 +42,8 @@ pub struct Judged {
     /// How a bare file was read; nothing for a recording.
     pub how: Option<String>,
     pub explanation: Explanation,
+    /// How the job died, for a recording of one that did.
+    pub mortem: Option<PostMortem>,
 }
 
 pub fn open(source: &str, said: &Said) -> Result<Judged> {
@@ -130,11 +135,18 @@ fn replay(path: &Path, source: &str, said: &Said) -> Result<Judged> {
     }
     let (mut verdict, series, explanation) = run.explained();
     verdict.source = source.to_owned();
+    let mortem = match Summary::read(path)?.state {
+        // Nobody saw the end: what the recording holds has to tell.
+        RunState::CutOff => run.explain_end(None, None),
+        RunState::Ended(exit) if exit != Some(Exit::Code(0)) => run.post_mortem().cloned(),
+        _ => None,
+    };
     Ok(Judged {
         verdict,
         series: series.clone(),
         how: None,
         explanation,
+        mortem,
     })
 }
 
@@ -147,6 +159,7 @@ pub fn from_bytes(bytes: &[u8], source: &str, said: &Said) -> Result<Judged> {
         verdict,
         series: read.series,
         how: Some(read.how),
+        mortem: None,
     })
 }
 

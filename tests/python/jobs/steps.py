@@ -28,8 +28,9 @@ def options():
     parser.add_argument("--trace")
     parser.add_argument("--deaf", action="store_true", help="never asks the guard, and ignores SIGTERM")
     parser.add_argument("--by-signal", action="store_true", help="saves and stops at SIGUSR1")
-    parser.add_argument("--cut", action="store_true", help="leaves every checkpoint half-written")
-    parser.add_argument("--no-gain", action="store_true", help="begins anew whatever it is told to resume from")
+    parser.add_argument("--cut", default="", help="the attempt whose checkpoints are left half-written")
+    parser.add_argument("--dies-on-resume", action="store_true", help="runs out of memory before its first new step")
+    parser.add_argument("--stubborn", action="store_true", help="takes the second Ctrl-C to end it")
     return parser.parse_args()
 
 
@@ -58,17 +59,30 @@ def say(trace, line):
             file.write(line + "\n")
 
 
+def first_interrupt(*_):
+    print("interrupted once", flush=True)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def main():
     chosen = options()
     asked = []
+    print("pid %d" % os.getpid(), flush=True)
     if chosen.by_signal:
         signal.signal(signal.SIGUSR1, lambda *_: asked.append(1))
     if chosen.deaf:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    if chosen.stubborn:
+        signal.signal(signal.SIGINT, first_interrupt)
+    cut = chosen.cut == os.environ.get("LOWTIDE_ATTEMPT", "1")
     step, state = 0, ""
-    if chosen.resume and not chosen.no_gain:
-        step, state = load(chosen.resume)
     kept = []
+    if chosen.resume:
+        step, state = load(chosen.resume)
+        if chosen.dies_on_resume:
+            lowtide.mark(step=step, total_steps=chosen.steps, phase="train")
+            while True:
+                kept.append(bytearray(os.urandom(1) * 1_000_000))
     if not chosen.by_signal and not chosen.deaf:
         lowtide.mark(step=step, total_steps=chosen.steps, phase="train")
     while step < chosen.steps:
@@ -83,10 +97,10 @@ def main():
             lowtide.mark(step=step)
         stop = asked or (not chosen.deaf and lowtide.guard())
         if stop and step < chosen.steps:
-            say(None, "saved %s" % save(chosen.out, step, state, chosen.cut))
+            say(None, "saved %s" % save(chosen.out, step, state, cut))
             return 0
         if chosen.save_every and step % chosen.save_every == 0:
-            save(chosen.out, step, state, chosen.cut)
+            save(chosen.out, step, state, cut)
     say(chosen.trace, "done %s" % state)
     return 0
 

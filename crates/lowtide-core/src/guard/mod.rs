@@ -209,7 +209,7 @@ impl Policy {
             }
             Stage::Killed => return outcome(Decision::Watch, String::new()),
             _ if now.stopped => return outcome(Decision::Watch, String::new()),
-            _ if self.runs_out(&limit) => {
+            _ if self.trains(now) && self.runs_out(&limit) => {
                 self.stage = Stage::Killed;
                 let why = format!(
                     "{} left below {} and growing by {} a second: the kernel would kill it before the next look",
@@ -322,6 +322,13 @@ impl Policy {
         self.ask(now, why, None)
     }
 
+    /// The loop is past its first steps. A job that tells no steps may be loading its model for minutes:
+    /// there, only growth that the judge calls a leak counts.
+    fn trains(&self, now: &Situation) -> bool {
+        self.learnt.baseline().is_some()
+            && (self.furthest().is_some() || now.verdict.verdict == Class::Leak)
+    }
+
     /// What is left will not last for the usual interval between looks.
     fn is_close(&self, limit: &Limit) -> bool {
         let slope = self.learnt.raw_slope();
@@ -335,7 +342,6 @@ impl Policy {
         growth > 0.0
             && left(limit) < growth
             && self.learnt.slope_is_fresh()
-            && self.learnt.baseline().is_some()
             && !self.learnt.is_saving()
     }
 
@@ -352,8 +358,7 @@ impl Policy {
 
     /// Why the job has to be asked now; none when a later look will do.
     fn too_tight(&self, now: &Situation, limit: &Limit) -> Option<String> {
-        let pays = self.pays(limit);
-        if !pays || self.ends_soon(now) {
+        if !self.trains(now) || !self.pays(limit) || self.ends_soon(now) {
             return None;
         }
         let room = left(limit);

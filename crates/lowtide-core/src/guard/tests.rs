@@ -318,6 +318,20 @@ fn bursts_before_the_first_steps_are_not_killed() {
 }
 
 #[test]
+fn a_job_without_steps_is_asked_for_a_leak_and_not_for_loading_its_model() {
+    let decided = |class: Class| {
+        let mut job = Job::new();
+        job.verdict = verdict(class);
+        (0..120).any(|second| {
+            let outcome = job.tick(1.0, 200.0 + 6.0 * f64::from(second));
+            !matches!(outcome.decision, Decision::Watch | Decision::Warn)
+        })
+    };
+    assert!(!decided(Class::TooEarly));
+    assert!(decided(Class::Leak));
+}
+
+#[test]
 fn a_lowered_limit_is_the_limit() {
     let mut job = Job::new();
     assert_eq!(job.until_decided(30, leak), None);

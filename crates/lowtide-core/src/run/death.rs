@@ -44,7 +44,8 @@ struct Look {
 }
 
 impl LastLooks {
-    pub fn see(&mut self, sample: &Sample) {
+    /// `counts`: the job itself lives, not just what started it.
+    pub fn see(&mut self, sample: &Sample, counts: bool) {
         for group in &sample.cgroups {
             let Some(now) = group.oom_kills else { continue };
             match self.kills.get_mut(&group.path) {
@@ -52,7 +53,7 @@ impl LastLooks {
                 None => drop(self.kills.insert(group.path.clone(), (now, now))),
             }
         }
-        if !sample.readings.iter().any(Reading::is_alive) {
+        if !counts {
             return;
         }
         let mut look = if self.looks.len() >= LAST {
@@ -95,6 +96,20 @@ pub struct KernelKill {
 }
 
 impl Run {
+    /// A launcher may outlive its ranks for a while: what it holds then says nothing of their end.
+    pub(super) fn trains_in(&self, sample: &Sample) -> bool {
+        let alive = sample.readings.iter().filter(|reading| reading.is_alive());
+        let trains = |id: &ProcId| {
+            self.processes
+                .get(id)
+                .is_some_and(|track| track.member.role.trains())
+        };
+        if self.trainers_seen() == 0 {
+            return alive.count() > 0;
+        }
+        alive.map(|reading| reading.id).any(|id| trains(&id))
+    }
+
     /// The post-mortem that the recording holds.
     pub fn post_mortem(&self) -> Option<&PostMortem> {
         self.post_mortem.as_ref()

@@ -165,7 +165,7 @@ impl Run {
 
     fn sample(&mut self, sample: &Sample) {
         self.last_at = sample.at;
-        self.last_look.see(sample);
+        self.last_look.see(sample, self.trains_in(sample));
         self.samples += 1;
         self.late += u64::from(sample.late > LATE);
         self.limit = sample.limit.clone().or(self.limit.take());

@@ -149,6 +149,7 @@ fn run_and_check(args: &CheckArgs, asked: &CheckFlags, said: &Said) -> Result<i3
         series: series.clone(),
         how: None,
         explanation,
+        mortem: None,
     };
     finish(asked, &judged, baseline.as_ref())
 }

@@ -6,7 +6,7 @@ use std::io::Write;
 use anyhow::Result;
 
 use crate::show::style::Style;
-use crate::show::{explain, json};
+use crate::show::{explain, json, mortem};
 use crate::source;
 
 use super::judge::{SaidArgs, exit_code};
@@ -34,12 +34,20 @@ pub fn run(args: &ExplainArgs) -> Result<i32> {
     let mut out = std::io::stdout().lock();
     let how = judged.how.as_deref();
     if args.json {
-        let object = json::explained(&judged.verdict, how, &judged.explanation)?;
+        let object = json::explained(
+            &judged.verdict,
+            how,
+            judged.mortem.as_ref(),
+            &judged.explanation,
+        )?;
         writeln!(out, "{object}")?;
     } else {
         let style = Style::of(&std::io::stdout());
         let text = explain::render(&judged.verdict, &judged.explanation, how, style);
         write!(out, "{text}")?;
+        if let Some(found) = &judged.mortem {
+            write!(out, "\n{}", mortem::text(found))?;
+        }
     }
     Ok(exit_code(judged.verdict.verdict))
 }

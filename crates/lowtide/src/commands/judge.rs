@@ -8,7 +8,7 @@ use lowtide_core::units::Bytes;
 use lowtide_core::verdict::{Axis, Class};
 
 use crate::show::style::Style;
-use crate::show::{json, text};
+use crate::show::{json, mortem, text};
 use crate::source::{self, Said};
 
 /// Say whether memory leaks, warms up, spikes or is stable, with the evidence
@@ -95,13 +95,17 @@ pub fn run(args: &JudgeArgs) -> Result<i32> {
     let judged = source::open(&args.source, &args.said.said())?;
     let mut out = std::io::stdout().lock();
     if args.json {
-        let object = json::verdict(&judged.verdict, judged.how.as_deref())?;
+        let how = judged.how.as_deref();
+        let object = json::verdict(&judged.verdict, how, judged.mortem.as_ref())?;
         writeln!(out, "{object}")?;
     } else {
         let style = Style::of(&std::io::stdout());
         let how = judged.how.as_deref();
         let text = text::render(&judged.verdict, &judged.series, how, style);
         write!(out, "{text}")?;
+        if let Some(found) = &judged.mortem {
+            write!(out, "\n{}", mortem::text(found))?;
+        }
     }
     Ok(exit_code(judged.verdict.verdict))
 }

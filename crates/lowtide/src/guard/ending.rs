@@ -66,7 +66,8 @@ impl Guard {
         let newest = found.complete.first();
         if let Some(asked) = asked.filter(|asked| !asked.forced && !ran_out) {
             let saved = newest.is_some_and(|newest| newest.written >= asked.at - COARSE);
-            if !saved {
+            let unfinished = exit == Exit::Code(0) && watch.run.total_steps().is_some();
+            if !saved && !unfinished {
                 return self.not_saved(watch, exit, newest);
             }
         }
@@ -104,7 +105,8 @@ impl Guard {
             watch
                 .teller()
                 .hint("--checkpoints DIR says where they are; save now and then to have one");
-            return Next::Done(exit.code());
+            // A job that stopped as asked has not done its work, whatever its code says.
+            return Next::Done(exit.code().max(1));
         };
         let give_up = |guard: &Guard, watch: &mut Watch, why: &str| {
             guard.tell(
@@ -125,9 +127,9 @@ impl Guard {
             let why = format!("{} restarts were made, as many as allowed", self.restarts);
             return give_up(self, watch, &why);
         }
-        let no_new_step = furthest.is_some() && furthest <= self.furthest;
+        let no_new_step = furthest.is_none() || furthest <= self.furthest;
         let same = self.resumed.as_deref() == Some(&newest.path);
-        if self.restarts > 0 && (no_new_step || (furthest.is_none() && same)) {
+        if self.restarts > 0 && no_new_step && same {
             return give_up(self, watch, "no new step since the last restart: giving up");
         }
         let repeated = repeated(watch, newest);

@@ -1,6 +1,7 @@
 //! The verdict as one JSON object: the fields of the design, plus how a file was read.
 
 use lowtide_core::explain::Explanation;
+use lowtide_core::postmortem::PostMortem;
 use lowtide_core::verdict::Verdict;
 use serde::Serialize;
 
@@ -10,31 +11,41 @@ struct Judged<'a> {
     verdict: &'a Verdict,
     /// How a table or log was read; none for a recording.
     read: Option<&'a str>,
+    /// How the job died, if it did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    post_mortem: Option<&'a PostMortem>,
     /// Only where it was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     explanation: Option<&'a Explanation>,
 }
 
-pub fn verdict(verdict: &Verdict, how: Option<&str>) -> serde_json::Result<String> {
-    object(verdict, how, None)
+pub fn verdict(
+    verdict: &Verdict,
+    how: Option<&str>,
+    mortem: Option<&PostMortem>,
+) -> serde_json::Result<String> {
+    object(verdict, how, mortem, None)
 }
 
 pub fn explained(
     verdict: &Verdict,
     how: Option<&str>,
+    mortem: Option<&PostMortem>,
     explanation: &Explanation,
 ) -> serde_json::Result<String> {
-    object(verdict, how, Some(explanation))
+    object(verdict, how, mortem, Some(explanation))
 }
 
 fn object(
     verdict: &Verdict,
     how: Option<&str>,
+    post_mortem: Option<&PostMortem>,
     explanation: Option<&Explanation>,
 ) -> serde_json::Result<String> {
     serde_json::to_string(&Judged {
         verdict,
         read: how,
+        post_mortem,
         explanation,
     })
 }
