@@ -156,6 +156,30 @@ impl FromStr for Share {
     }
 }
 
+/// A limit of the user's: a size, or a part of the one that was found.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Cap {
+    Bytes(Bytes),
+    Share(Share),
+}
+
+impl FromStr for Cap {
+    type Err = UnitError;
+
+    fn from_str(text: &str) -> Result<Cap, UnitError> {
+        if text.trim().ends_with('%') {
+            let share: Share = text.parse()?;
+            // Nothing, or more than there is, is no limit.
+            return if share.0 > 0.0 && share.0 <= 1.0 {
+                Ok(Cap::Share(share))
+            } else {
+                Err(UnitError::Share(text.to_owned()))
+            };
+        }
+        text.parse().map(Cap::Bytes)
+    }
+}
+
 /// Microseconds since the run began, on the monotonic clock. Wall time is kept once, in the header.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,

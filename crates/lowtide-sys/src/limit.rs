@@ -3,7 +3,7 @@
 
 use lowtide_core::process::Facts;
 use lowtide_core::sample::{Cgroup, Limit, LimitFrom, Node};
-use lowtide_core::units::Bytes;
+use lowtide_core::units::{Bytes, Cap};
 
 use crate::proc::limits::Limits;
 
@@ -20,7 +20,7 @@ pub fn effective(
     node: &Node,
     facts: Option<&Facts>,
     watched: Watched,
-    user: Option<Bytes>,
+    user: Option<Cap>,
     tree_held: Bytes,
 ) -> Option<Limit> {
     let mut limits: Vec<Limit> = Vec::with_capacity(cgroups.len() + 4);
@@ -29,7 +29,11 @@ pub fn effective(
             limits.push(Limit { bytes, from, used });
         }
     };
-    add(user, LimitFrom::User, tree_held);
+    let own = match user {
+        Some(Cap::Bytes(bytes)) => Some(bytes),
+        _ => None,
+    };
+    add(own, LimitFrom::User, tree_held);
     for group in cgroups {
         // `high` throttles and does not kill, but a job that sits on it makes no progress.
         let bytes = [group.max, group.high].into_iter().flatten().min();
@@ -52,7 +56,15 @@ pub fn effective(
         node.total.saturating_sub(node.available),
     );
     // The first of equals: the nearest to the job.
-    limits.into_iter().min_by_key(|limit| limit.bytes)
+    let smallest = limits.into_iter().min_by_key(|limit| limit.bytes)?;
+    Some(match user {
+        Some(Cap::Share(share)) => Limit {
+            bytes: Bytes((smallest.bytes.as_f64() * share.0) as u64),
+            from: LimitFrom::User,
+            ..smallest
+        },
+        _ => smallest,
+    })
 }
 
 /// Slurm's memory for this node. It counts in MiB; 0 means all of the node's.
@@ -71,6 +83,7 @@ fn slurm(facts: &Facts) -> Option<Bytes> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use lowtide_core::units::Share;
 
     const GIB: u64 = 1 << 30;
 
@@ -164,8 +177,11 @@ mod tests {
             (20, LimitFrom::Rlimit, 12)
         );
         assert_eq!(
-            of(&Facts::default(), watched, Some(Bytes(9 * GIB))),
+            of(&Facts::default(), watched, Some(Cap::Bytes(Bytes(9 * GIB)))),
             (9, LimitFrom::User, 7)
         );
+        // A part of the limit that was found, with what counts against that one.
+        let half = Some(Cap::Share(Share(0.5)));
+        assert_eq!(of(&Facts::default(), none, half), (32, LimitFrom::User, 14));
     }
 }

@@ -52,6 +52,8 @@ pub(super) struct Learnt {
     save_over: Option<Save>,
     save_seconds: Option<f64>,
     save_bytes: Option<f64>,
+    /// Saves that are over, in this attempt.
+    saves: u32,
     levels: VecDeque<Level>,
     /// Seconds, bytes in use, and how far the peak since the last tick was above them.
     ticks: VecDeque<(f64, f64, f64)>,
@@ -98,7 +100,12 @@ impl Learnt {
             self.enter(phase, mark.at);
         }
         let Some(step) = mark.step else { return };
-        self.first_step.get_or_insert(step);
+        if self.first_step.is_none() {
+            // What was seen before is start-up, however long it took.
+            self.first_step = Some(step);
+            self.levels.clear();
+            self.baseline = None;
+        }
         match self.last_step {
             Some((_, last)) if step <= last => {}
             Some((at, last)) => {
@@ -129,6 +136,7 @@ impl Learnt {
             let took = at.since(save.since).seconds();
             self.save_seconds = Some(self.save_seconds.map_or(took, |known| known.max(took)));
             self.save_over = Some(save);
+            self.saves += 1;
         }
         // What an evaluation or a save takes is no part of a step's time.
         if let Some((since, _)) = &mut self.last_step {
@@ -219,6 +227,10 @@ impl Learnt {
 
     pub fn save_seconds(&self) -> Option<f64> {
         self.save_seconds
+    }
+
+    pub fn saves(&self) -> u32 {
+        self.saves
     }
 
     pub fn is_saving(&self) -> bool {

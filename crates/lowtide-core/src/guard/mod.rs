@@ -93,7 +93,12 @@ const PAYS_ROOM: f64 = 0.25;
 /// The request is given twice the time it should need (conventions: step + save, times two), ...
 const GRACE: f64 = 2.0;
 /// ... never less than this: schedulers and disks have bad moments.
-const LEAST_GRACE: f64 = 10.0;
+const LEAST_GRACE: f64 = 30.0;
+/// A save is expected to take this long until one was seen.
+const UNKNOWN_SAVE: f64 = 10.0;
+/// A job that has saved as asked may take this long to end: ranks that leave one by one, and loggers
+/// that send their last lines.
+const ENDING: f64 = 120.0;
 /// And this long when neither a step nor a save was seen yet.
 const UNKNOWN_GRACE: f64 = 60.0;
 /// A gap between two ticks that is longer than this is no time the job could have used: the machine
@@ -109,8 +114,16 @@ const HEARD_SECONDS: f64 = 0.05;
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Stage {
     Watching,
-    Asked { since: f64, grace: f64 },
-    Stopping { since: f64, grace: f64 },
+    /// `saves`: those that were over by then.
+    Asked {
+        since: f64,
+        grace: f64,
+        saves: u32,
+    },
+    Stopping {
+        since: f64,
+        grace: f64,
+    },
     Killed,
 }
 
@@ -182,7 +195,7 @@ impl Policy {
         let Some(step) = self.learnt.step_seconds() else {
             return UNKNOWN_GRACE;
         };
-        let save = self.learnt.save_seconds().unwrap_or(LEAST_GRACE);
+        let save = self.learnt.save_seconds().unwrap_or(UNKNOWN_SAVE);
         (GRACE * ((ahead + 1) as f64 * step + save)).max(LEAST_GRACE)
     }
 
@@ -220,7 +233,20 @@ impl Policy {
                 return outcome(Decision::Kill, why);
             }
             Stage::Watching => {}
-            Stage::Asked { since, grace } => {
+            Stage::Asked {
+                since,
+                grace,
+                saves,
+            } => {
+                if self.learnt.saves() > saves {
+                    // It has served the request and is about to end.
+                    self.stage = Stage::Asked {
+                        since: self.running,
+                        grace: ENDING,
+                        saves: u32::MAX,
+                    };
+                    return outcome(Decision::Watch, String::new());
+                }
                 if self.running - since < grace || self.is_saving(since, grace) {
                     return outcome(Decision::Watch, String::new());
                 }
@@ -287,6 +313,7 @@ impl Policy {
         self.stage = Stage::Asked {
             since: self.running,
             grace: self.grace(ahead),
+            saves: self.learnt.saves(),
         };
         Outcome {
             decision: Decision::Ask {

@@ -126,6 +126,14 @@ impl Groups {
     }
 }
 
+/// The group of this process in the memory controller's hierarchy.
+pub fn own_place(proc: &Proc) -> Option<Place> {
+    let (mut cgroup, mut mountinfo) = (Vec::new(), Vec::new());
+    proc.read_global("self/cgroup", &mut cgroup).ok()?;
+    proc.read_global("self/mountinfo", &mut mountinfo).ok()?;
+    find::find(&cgroup, &mountinfo)
+}
+
 /// Whose process it is that was found in a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Whose {

@@ -15,7 +15,7 @@ use lowtide_core::process::{Member, ProcId, Role};
 use lowtide_core::sample::{Gap, GapWhy, Sample};
 use lowtide_core::tree::assign::assign;
 use lowtide_core::tree::choose::{Candidate, choose};
-use lowtide_core::units::{Bytes, Micros, Share};
+use lowtide_core::units::{Bytes, Cap, Micros, Share};
 use rustix::time::{ClockId, clock_gettime};
 
 use self::careful::{Careful, Family};
@@ -52,7 +52,7 @@ pub struct Options {
     /// Share of wall time for careful looks.
     pub budget: Share,
     /// `--limit`.
-    pub limit: Option<Bytes>,
+    pub limit: Option<Cap>,
     pub proc: PathBuf,
     pub dev_shm: PathBuf,
     /// Look at GPUs.

@@ -126,7 +126,7 @@ fn run_and_check(args: &CheckArgs, asked: &CheckFlags, said: &Said) -> Result<i3
     if asked.json {
         rustix::stdio::dup2_stdout(std::io::stderr())?;
     }
-    let ended = watch_command(&args.command, &options, None);
+    let ended = watch_command(&args.command, &options, None, None);
     rustix::stdio::dup2_stdout(&stdout)?;
     let Ended { watch, exit, .. } = ended.map_err(|error| match error.downcast::<Failure>() {
         Ok(failure) => failure.as_unseen().into(),

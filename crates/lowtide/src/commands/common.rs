@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Result;
-use lowtide_core::units::{Bytes, Share, parse_duration};
+use lowtide_core::units::{Cap, Share, parse_duration};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 
@@ -24,9 +24,9 @@ pub struct WatchArgs {
     /// Share of wall time that careful looks (PSS, USS) may take
     #[arg(long, default_value = "0.1%")]
     budget: Share,
-    /// Judge against this limit instead of the one found (28GB, 32GiB)
+    /// Judge and guard against this limit, or this part of the one found (28GB, 32GiB, 90%)
     #[arg(long)]
-    limit: Option<Bytes>,
+    limit: Option<Cap>,
     /// Run CMD at EVENT: limit-near, leak, verdict, end
     #[arg(long = "on", num_args = 2, value_names = ["EVENT", "CMD"], action = clap::ArgAction::Append)]
     hooks: Vec<String>,

@@ -77,7 +77,7 @@ fn play(act: &Act, script: &Path) -> Result<()> {
     let command = ["sh", "-c", &shell].map(str::to_owned);
     if let Ended {
         watch: Some(watch), ..
-    } = run::watch_command(&command, &options, None)?
+    } = run::watch_command(&command, &options, None, None)?
     {
         print!("{}", show::end_of_run(&watch));
     }

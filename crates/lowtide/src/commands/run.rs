@@ -7,11 +7,13 @@ use std::time::{Duration, Instant, SystemTime};
 use anyhow::{Context, Result};
 use lowtide_core::entry::Exit;
 use lowtide_core::postmortem::PostMortem;
+use lowtide_core::units::Cap;
 use lowtide_sys::sampler::{Options, Sampler};
 
 use crate::commands::common::{MARKS_EVERY, WatchArgs};
 use crate::failure::{Failure, code};
 use crate::guard::args::GuardArgs;
+use crate::guard::isolate::{Isolated, Isolation};
 use crate::guard::{self, Guard, Next, Restart};
 use crate::keeper::{self, Event, Handle, Job};
 use crate::marks::{Inbox, Request};
@@ -32,6 +34,9 @@ pub struct RunArgs {
     watch: WatchArgs,
     #[command(flatten)]
     guard: GuardArgs,
+    /// Put the job into a cgroup of its own with the limit of --limit, where that is permitted
+    #[arg(long, requires = "limit", help_heading = "Guard")]
+    isolate: bool,
     /// The job and its arguments, after `--`
     #[arg(last = true, required = true, value_name = "CMD")]
     command: Vec<String>,
@@ -53,7 +58,13 @@ pub struct Ended {
 pub fn run(args: &RunArgs) -> Result<i32> {
     let cwd = std::env::current_dir().unwrap_or_default();
     let plan = args.guard.plan(&args.command, &cwd)?;
-    let ended = watch_command(&args.command, &args.watch.options(), plan)?;
+    let options = args.watch.options();
+    let isolated = match (args.isolate, options.limit) {
+        (true, Some(Cap::Bytes(limit))) => Some(Isolation::here(limit)?),
+        (true, _) => return Err(Failure::usage("--isolate needs --limit as a size").into()),
+        (false, _) => None,
+    };
+    let ended = watch_command(&args.command, &options, plan, isolated.as_ref())?;
     if let Some(watch) = &ended.watch {
         watch.teller().block(&show::end_of_run(watch));
         if let Some(guarded) = &ended.guarded {
@@ -73,12 +84,14 @@ pub fn watch_command(
     command: &[String],
     options: &WatchOptions,
     guard: Option<guard::Plan>,
+    isolated: Option<&Isolated>,
 ) -> Result<Ended> {
     let plan = Plan::new(options, "run", command)?;
     let inbox = Inbox::open(&format!("watcher-{}", std::process::id())).ok();
     let folder = inbox.as_ref().map(|inbox| inbox.folder().to_owned());
     let guard = guard.map(|plan| Guard::new(plan, command));
-    let mut handle = match keeper::start(job(command, folder.as_deref(), Vec::new())) {
+    let words = in_group(isolated, command);
+    let mut handle = match keeper::start(job(&words, folder.as_deref(), Vec::new())) {
         Ok(handle) => handle,
         Err(error) => {
             plan.abandon();
@@ -108,11 +121,17 @@ pub fn watch_command(
         state: StateFile::new(Path::new("."), command, SystemTime::now()),
         folder,
         options,
+        isolated,
         handle,
         watch,
         guard,
     }
     .follow()
+}
+
+/// The command as it is started: by itself, or in the group that was made for it.
+fn in_group(isolated: Option<&Isolated>, command: &[String]) -> Vec<String> {
+    isolated.map_or_else(|| command.to_vec(), |group| group.command(command))
 }
 
 fn job(command: &[String], folder: Option<&Path>, env: Vec<(OsString, OsString)>) -> Job {
@@ -148,6 +167,7 @@ fn see_to_its_end(handle: &mut Handle) -> Result<Exit> {
 /// Follows a job to its end, through all its attempts.
 struct Follower<'a> {
     options: &'a WatchOptions,
+    isolated: Option<&'a Isolated>,
     handle: Handle,
     watch: Watch,
     guard: Option<Guard>,
@@ -212,7 +232,8 @@ impl Follower<'_> {
             page.ask(Request::Nothing)?;
             page.set_attempt(restart.attempt.number - 1)?;
         }
-        let job = job(&restart.command, self.folder.as_deref(), restart.env);
+        let words = in_group(self.isolated, &restart.command);
+        let job = job(&words, self.folder.as_deref(), restart.env);
         self.handle.again(job)?;
         let sampler = sampler(&self.handle, self.options)?;
         self.watch.next_attempt(restart.attempt, sampler);

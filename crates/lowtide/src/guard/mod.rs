@@ -6,6 +6,7 @@ pub mod act;
 pub mod args;
 pub mod checkpoints;
 mod ending;
+pub mod isolate;
 pub mod resume;
 
 use std::path::PathBuf;

@@ -26,7 +26,7 @@ use lowtide_core::process::ProcId;
 use lowtide_core::run::Run;
 use lowtide_core::sample::{GapWhy, Sample};
 use lowtide_core::tree::program::is_python;
-use lowtide_core::units::{Bytes, Micros, Share, show_bytes};
+use lowtide_core::units::{Cap, Micros, Share, show_bytes};
 use lowtide_core::verdict::{Class, Verdict};
 use lowtide_sys::sampler::{Change, Sampler};
 
@@ -49,7 +49,7 @@ use looks::{Candidate, Looks};
 pub struct WatchOptions {
     pub interval: Duration,
     pub budget: Share,
-    pub limit: Option<Bytes>,
+    pub limit: Option<Cap>,
     pub output: Option<PathBuf>,
     pub hooks: Vec<String>,
     pub quiet: bool,
