@@ -6,7 +6,7 @@ use lowtide_core::look::{Allocator, Kind};
 use lowtide_core::units::Bytes;
 
 use super::glibc::walk::{Heap, Owner, walk};
-use super::glibc::{Window, arenas, mapped};
+use super::glibc::{Window, arenas, cached, mapped};
 use super::ledger::{Blocks, Ledger};
 use super::memory::Memory;
 use super::pages::Pages;
@@ -32,6 +32,8 @@ pub struct Anon<'a> {
     pub python: Option<Python>,
     pub allocator: Allocator,
     pub programs: &'a Programs,
+    /// libc's writable data, where the state of the main heap lies.
+    pub libc: Option<(u64, u64)>,
     /// How long a thread's stack may be.
     pub stack: u64,
     pub ledger: &'a mut Ledger,
@@ -135,9 +137,21 @@ impl Anon<'_> {
     }
 
     fn main_heap(&mut self, pages: &Pages, claims: &mut Claims) {
-        let Some(memory) = &self.memory else { return };
+        let Some(memory) = &mut self.memory else {
+            return;
+        };
+        let data = self.libc.and_then(|(from, to)| memory.pages(from, to).ok());
+        let state = data.and_then(|data| cached::main_state(memory, &data, pages));
+        let cached = state.map(|state| cached::chunks(memory, state, pages));
         let (start, end) = (pages.start(), pages.end());
-        let heap = walk(&mut Window::new(memory, pages), start, end, Owner::Main);
+        let mut window = Window::new(memory, pages);
+        let heap = walk(
+            &mut window,
+            start,
+            end,
+            Owner::Main,
+            &cached.unwrap_or_default(),
+        );
         self.heap(&heap, start, end, pages, claims);
     }
 

@@ -87,6 +87,11 @@ pub fn take(proc: &Proc, id: ProcId, options: Options) -> Result<Look, Gap> {
         python,
         allocator,
         programs: &programs,
+        libc: mappings
+            .list
+            .iter()
+            .find(|vma| vma.write && vma.anon > 0 && taxonomy::is_libc(mappings.name(vma)))
+            .map(|vma| (vma.start, vma.end)),
         stack: stack.map_or(USUAL_STACK, |stack| stack.0),
         ledger: &mut ledger,
         arenas: 0,

@@ -118,6 +118,12 @@ pub fn allocator<'a>(names: impl Iterator<Item = &'a str>) -> Allocator {
     found
 }
 
+/// glibc's own file; its name had the version in it up to 2.33.
+pub fn is_libc(name: &str) -> bool {
+    let file = file_name(name);
+    file == "libc.so.6" || file.starts_with("libc-2.")
+}
+
 /// The interpreter of a process, told by its files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Python {

@@ -68,6 +68,22 @@ fn what_malloc_trim_returns_is_foreseen() {
 }
 
 #[test]
+fn cached_blocks_are_not_in_use() {
+    let mut job = target("cached");
+    job.until("ready");
+    let look = look_into(&job);
+    assert!(
+        count(&look, Kind::GlibcLive, "80 B blocks") < 1000,
+        "{look:#?}"
+    );
+    // malloc_trim would join them and return nearly all.
+    assert!(
+        near(look.bytes(Kind::GlibcFree).as_f64(), 8e6, 0.05),
+        "{look:#?}"
+    );
+}
+
+#[test]
 fn blocks_of_their_own_are_told_from_their_neighbours() {
     let mut job = target("mapped");
     job.until("ready");

@@ -181,6 +181,8 @@ static void run_undumpable(void) {
 }
 
 int main(int count, char **arguments) {
+    /* A buffer would be allocated at a moment of its own. */
+    setvbuf(stdin, NULL, _IONBF, 0);
     const char *which = count > 1 ? arguments[1] : "";
     if (!strcmp(which, "churn")) run_churn();
     if (!strcmp(which, "trim")) run_trim();

@@ -2,7 +2,7 @@
 //! an arena holds its state (`malloc_state`) behind that, then chunks.
 
 use super::walk::{Heap, Owner, is_row, walk};
-use super::{ALIGN, Window};
+use super::{ALIGN, Window, cached};
 use crate::look::memory::Memory;
 use crate::look::pages::Pages;
 
@@ -50,8 +50,9 @@ fn heap(memory: &Memory, pages: &Pages, at: u64, info: &Info) -> Option<Found> {
     } else {
         at + (info.arena & (RESERVE - 1))
     };
+    let cached = cached::chunks(memory, info.arena, pages);
     Some(Found {
-        heap: walk(&mut window, start, end, Owner::Thread),
+        heap: walk(&mut window, start, end, Owner::Thread, &cached),
         start: at,
         end,
         is_first,

@@ -1,10 +1,11 @@
 //! glibc's `malloc`, read from outside by what `malloc.c` writes in front of every block: no symbols, no
 //! version. The layout is that of all 64-bit machines (x86-64 and aarch64), glibc 2.17 to 2.41.
 //!
-//! [`walk`] goes from chunk to chunk, [`arenas`] finds the heaps of threads, [`mapped`] the blocks that
-//! are mappings of their own.
+//! [`walk`] goes from chunk to chunk, [`arenas`] finds the heaps of threads, [`cached`] the small chunks
+//! that are free and do not look so, [`mapped`] the blocks that are mappings of their own.
 
 pub mod arenas;
+pub mod cached;
 pub mod mapped;
 pub mod walk;
 

@@ -2,6 +2,8 @@
 //! behind it. The target runs meanwhile, so any head can be out of date: one that makes no sense is read
 //! anew, and if it still makes none the walk looks for the next row of chunks that does.
 
+use std::collections::HashSet;
+
 use super::super::ledger::Blocks;
 use super::{ALIGN, HEAD, IS_MAPPED, OF_THREAD, PREVIOUS_IN_USE, SMALLEST, Window};
 
@@ -27,6 +29,8 @@ const LONGEST_SEARCH: u64 = 64 << 20;
 const LINKS: u64 = 48;
 /// Chunks between two looks at the clock, which costs more than a chunk.
 const CLOCK_EVERY: u64 = 4096;
+/// Fast lists hold chunks up to this size.
+const LARGEST_CACHED: u64 = 128;
 /// No single chunk of a heap is larger.
 const LARGEST: u64 = 1 << 42;
 
@@ -38,15 +42,24 @@ pub enum Owner {
     Thread,
 }
 
-/// Walks the chunks from `start` to `end`.
-pub fn walk(window: &mut Window<'_>, start: u64, end: u64, owner: Owner) -> Heap {
+/// Walks the chunks from `start` to `end`. `cached` are chunks that are free and do not look so.
+pub fn walk(
+    window: &mut Window<'_>,
+    start: u64,
+    end: u64,
+    owner: Owner,
+    cached: &HashSet<u64>,
+) -> Heap {
     let mut walker = Walker {
         window,
         end,
         owner,
+        cached,
+        free: (start, start),
         heap: Heap::default(),
     };
     walker.run(start);
+    walker.trim();
     walker.heap
 }
 
@@ -88,6 +101,9 @@ struct Walker<'w, 'a> {
     window: &'w mut Window<'a>,
     end: u64,
     owner: Owner,
+    cached: &'w HashSet<u64>,
+    /// Free chunks in a row, which `malloc_trim` joins before it returns them.
+    free: (u64, u64),
     heap: Heap,
 }
 
@@ -149,12 +165,12 @@ impl Walker<'_, '_> {
     }
 
     fn account(&mut self, at: u64, size: u64, next: Next) {
-        if size < SMALLEST {
-            return;
-        }
+        let is_cached = || size <= LARGEST_CACHED && self.cached.contains(&at);
         let pages = self.window.pages();
         match next {
-            Next::SaysUsed => {
+            Next::SaysUsed if size < SMALLEST => self.trim(),
+            Next::SaysUsed if self.cached.is_empty() || !is_cached() => {
+                self.trim();
                 let read = at + size <= self.window.end();
                 let bytes = if read {
                     size
@@ -163,16 +179,35 @@ impl Walker<'_, '_> {
                 };
                 self.heap.live.add(size, 1, bytes);
             }
-            Next::SaysFree => {
-                let (from, to) = trimmed(at, size, pages.page());
-                self.heap.free += pages.bytes(from, to);
+            Next::SaysUsed | Next::SaysFree => {
+                if self.free.1 != at {
+                    self.trim();
+                    self.free.0 = at;
+                }
+                self.free.1 = at + size;
             }
             Next::End if self.owner == Owner::Main => {
+                let from = if self.free.1 == at { self.free.0 } else { at };
+                if from == at {
+                    self.trim();
+                }
+                self.free = (0, 0);
                 // systrim(): all of the last chunk but its smallest size, in whole pages.
-                let cut = size.saturating_sub(SMALLEST + 1) / pages.page() * pages.page();
+                let whole = at + size - from;
+                let cut = whole.saturating_sub(SMALLEST + 1) / pages.page() * pages.page();
                 self.heap.free += pages.bytes(at + size - cut, at + size);
             }
-            Next::End => {}
+            Next::End => self.trim(),
+        }
+    }
+
+    /// The row of free chunks has ended: counts what would be returned of it.
+    fn trim(&mut self) {
+        let (from, to) = std::mem::take(&mut self.free);
+        if from < to {
+            let pages = self.window.pages();
+            let (from, to) = trimmed(from, to - from, pages.page());
+            self.heap.free += pages.bytes(from, to);
         }
     }
 
