@@ -91,8 +91,10 @@ impl Anon<'_> {
             }
         }
         // The kernel's count is the one that growth is measured by: pages of zeros that were only
-        // ever read are present too, and belong to nobody.
-        let left = vma.anon.saturating_sub(claims.bytes);
+        // ever read are present too, and belong to nobody. Fewer pages than that: some were returned
+        // since, as happens to all of a large block that is freed.
+        let there = pages.bytes(vma.start, vma.end).min(vma.anon);
+        let left = there.saturating_sub(claims.bytes);
         self.rest(vma, name, before, Some((&pages, &claims)), left);
     }
 

@@ -64,9 +64,6 @@ pub fn take(proc: &Proc, id: ProcId, options: Options) -> Result<Look, Gap> {
     is_same(proc, id, &mut buffer).map_err(|why| gap("stat", why))?;
     let mut incomplete = Vec::new();
     let mappings = mappings(proc, id.pid, deadline, &mut incomplete).map_err(denied("smaps"))?;
-    proc.read(id.pid, "status", &mut buffer)
-        .map_err(denied("status"))?;
-    let status = status::parse(&buffer).ok_or_else(|| gap("status", GapWhy::Vanished))?;
 
     let names = || mappings.list.iter().map(|vma| mappings.name(vma));
     let allocator = taxonomy::allocator(names());
@@ -100,7 +97,6 @@ pub fn take(proc: &Proc, id: ProcId, options: Options) -> Result<Look, Gap> {
     };
     let mut counts = Counts {
         maps: mappings.list.len() as u64,
-        threads: u64::from(status.threads),
         ..Counts::default()
     };
     let mut before: Option<&Vma> = None;
@@ -121,6 +117,11 @@ pub fn take(proc: &Proc, id: ProcId, options: Options) -> Result<Look, Gap> {
     }
     counts.arenas = anon.arenas;
     anon.what_is_missing(&mut incomplete);
+    // Read last: what was taken apart is what was there after the mappings were listed.
+    proc.read(id.pid, "status", &mut buffer)
+        .map_err(denied("status"))?;
+    let status = status::parse(&buffer).ok_or_else(|| gap("status", GapWhy::Vanished))?;
+    counts.threads = u64::from(status.threads);
     ledger.add(Kind::Swapped, status.swap.0);
     if deadline <= Instant::now() {
         incomplete.push(format!(

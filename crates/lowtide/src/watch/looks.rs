@@ -36,6 +36,10 @@ const WITHIN: Duration = Duration::from_secs(2);
 /// With enough saved up, a look may take this long.
 const WITHIN_AT_MOST: Duration = Duration::from_secs(10);
 
+/// A process beside the watched one deserves looks when it has grown by this much, and by more than the
+/// watched one: a worker that leaks.
+const BESIDE: f64 = 8e6;
+
 /// What looks have cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LooksSpent {
@@ -68,9 +72,37 @@ struct Schedule {
     processes: BTreeMap<ProcId, Seen>,
     spent: LooksSpent,
     asked: Option<LookWhy>,
+    /// What each process of the tree held when its own start-up was over.
+    began: BTreeMap<ProcId, (Micros, Bytes)>,
 }
 
 impl Schedule {
+    /// The process that has grown most, if that is worth a look beside the watched one.
+    fn grower(
+        &mut self,
+        now: Micros,
+        all: &[Candidate],
+        watched: Option<ProcId>,
+    ) -> Option<ProcId> {
+        self.began
+            .retain(|id, _| all.iter().any(|candidate| candidate.id == *id));
+        let mut grown = |candidate: &Candidate| {
+            let began = self
+                .began
+                .entry(candidate.id)
+                .or_insert((now, candidate.held));
+            if began.0 == now || now.since(began.0) < START_UP {
+                began.1 = candidate.held;
+            }
+            candidate.held.as_f64() - began.1.as_f64()
+        };
+        let grown: Vec<(ProcId, f64)> = all.iter().map(|one| (one.id, grown(one))).collect();
+        let own = grown.iter().find(|(id, _)| Some(*id) == watched);
+        let least = own.map_or(0.0, |(_, grown)| *grown).max(BESIDE);
+        let most = grown.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
+        (most.1 > least).then_some(most.0)
+    }
+
     /// What may still be spent, in seconds of a core.
     fn credit(&self, now: Micros) -> f64 {
         now.seconds() * BUDGET.0 - self.spent.cpu.seconds()
@@ -212,12 +244,22 @@ impl Looks {
         Some(answer)
     }
 
-    /// Asks for the look that is due, if any.
-    pub fn turn(&mut self, now: Micros, candidates: &[Candidate], in_steps: bool) {
+    /// Asks for the look that is due, if any: into the watched process, into the one that the verdict
+    /// names, into the one that grows most. `all` is the tree.
+    pub fn turn(
+        &mut self,
+        now: Micros,
+        all: &[Candidate],
+        wanted: [Option<ProcId>; 2],
+        in_steps: bool,
+    ) {
+        let grower = self.schedule.grower(now, all, wanted[0]);
         if self.busy {
             return;
         }
-        let Some((id, why)) = self.schedule.due(now, candidates, in_steps) else {
+        let mut candidates = all.to_vec();
+        candidates.retain(|one| wanted.contains(&Some(one.id)) || grower == Some(one.id));
+        let Some((id, why)) = self.schedule.due(now, &candidates, in_steps) else {
             return;
         };
         let options = Options {
@@ -300,6 +342,24 @@ mod tests {
             late.iter().filter(|(second, _)| *second > 600).count() > 5,
             "{late:?}"
         );
+    }
+
+    #[test]
+    fn a_worker_that_grows_deserves_looks_and_one_that_starts_does_not() {
+        let worker = ProcId { pid: 9, start: 2 };
+        let mut schedule = Schedule::default();
+        let mut grower = |second: u64, held: u64| {
+            let all = [(ID, 1_000_000_000), (worker, held)];
+            let all = all.map(|(id, held)| Candidate {
+                id,
+                held: Bytes(held),
+            });
+            schedule.grower(Micros(second * 1_000_000), &all, Some(ID))
+        };
+        assert_eq!(grower(1, 1_000_000), None);
+        assert_eq!(grower(4, 80_000_000), None, "it imports");
+        assert_eq!(grower(7, 84_000_000), None);
+        assert_eq!(grower(20, 89_000_000), Some(worker));
     }
 
     #[test]

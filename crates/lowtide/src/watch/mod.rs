@@ -400,24 +400,21 @@ impl Watch {
         }
     }
 
-    /// Takes in what looks have found, and asks for the next one that is due: into the watched process,
-    /// and into the one that the verdict names if that is another.
+    /// Takes in what looks have found, and asks for the next one that is due.
     fn look(&mut self, verdict: &Verdict) {
         self.take_look();
         let Some(looks) = &mut self.looks else { return };
         let watched = self.run.watched().map(|(track, _)| track.member.id);
         let suspect = verdict.process.as_ref().and_then(|process| process.id);
-        let mut candidates: Vec<Candidate> = Vec::new();
-        for reading in &self.sample.readings {
-            let is_wanted = Some(reading.id) == watched || Some(reading.id) == suspect;
-            if is_wanted && reading.is_alive() {
-                candidates.push(Candidate {
-                    id: reading.id,
-                    held: reading.held(),
-                });
-            }
-        }
-        looks.turn(self.clock.now(), &candidates, self.run.step().is_some());
+        let living = self.sample.readings.iter().filter(|one| one.is_alive());
+        let all: Vec<Candidate> = living
+            .map(|reading| Candidate {
+                id: reading.id,
+                held: reading.held(),
+            })
+            .collect();
+        let in_steps = self.run.step().is_some();
+        looks.turn(self.clock.now(), &all, [watched, suspect], in_steps);
     }
 
     fn take_look(&mut self) {

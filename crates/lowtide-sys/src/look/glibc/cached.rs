@@ -129,7 +129,10 @@ mod tests {
         let heap = heap();
         let place = 0x5555_5557_0010;
         assert_eq!(follow(0x5555_5557_8000, place, &heap), 0x5555_5557_8000);
-        assert_eq!(follow(0x5555_5557_8000 ^ (place >> 12), place, &heap), 0x5555_5557_8000);
+        assert_eq!(
+            follow(0x5555_5557_8000 ^ (place >> 12), place, &heap),
+            0x5555_5557_8000
+        );
         assert_eq!(follow(place >> 12, place, &heap), 0);
         assert_eq!(follow(0xdead_beef_0001, place, &heap), 0);
     }

@@ -151,6 +151,12 @@ impl Walker<'_, '_> {
         if behind >= self.end {
             return Some((size, Next::End));
         }
+        // Made since the list of pages was read, at the expense of the unused end: nothing that was
+        // resident then lies behind it.
+        let pages = self.window.pages();
+        if !pages.has(behind) && pages.next(behind).is_none() {
+            return Some((size, Next::SaysUsed));
+        }
         let next = self.window.head(behind)?;
         // The last words of a full heap of a thread: a post, then a size of zero.
         let last = behind + 2 * HEAD as u64 >= self.end && next.size() <= HEAD as u64;
