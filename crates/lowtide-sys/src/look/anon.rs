@@ -4,6 +4,7 @@
 
 use lowtide_core::look::{Allocator, Kind};
 use lowtide_core::units::Bytes;
+use rustix::io::Errno;
 
 use super::glibc::walk::{Heap, Owner, walk};
 use super::glibc::{Window, arenas, cached, mapped};
@@ -74,6 +75,7 @@ impl Anon<'_> {
             self.rest(vma, name, before, None, vma.anon);
             return;
         };
+        let gone = self.memory.as_ref().map(Memory::gone);
         let mut claims = Claims {
             spans: Vec::new(),
             bytes: 0,
@@ -93,7 +95,13 @@ impl Anon<'_> {
         // The kernel's count is the one that growth is measured by: pages of zeros that were only
         // ever read are present too, and belong to nobody. Fewer pages than that: some were returned
         // since, as happens to all of a large block that is freed.
-        let there = pages.bytes(vma.start, vma.end).min(vma.anon);
+        let mut there = pages.bytes(vma.start, vma.end).min(vma.anon);
+        if let Some(memory) = &mut self.memory
+            && Some(memory.gone()) != gone
+            && let Ok(now) = memory.pages(vma.start, vma.end)
+        {
+            there = there.min(now.bytes(vma.start, vma.end));
+        }
         let left = there.saturating_sub(claims.bytes);
         self.rest(vma, name, before, Some((&pages, &claims)), left);
     }
@@ -226,6 +234,12 @@ impl Anon<'_> {
         let name = if name.is_empty() { "no name" } else { name };
         self.ledger
             .add_member(Kind::OtherAnon, name, 1, left - stack);
+    }
+
+    /// It ended under the look: what was read is no picture of it.
+    pub fn has_ended(&self) -> bool {
+        let refused = self.memory.as_ref().and_then(Memory::refused);
+        refused == Some(Errno::SRCH)
     }
 
     /// What this could not see, in words.

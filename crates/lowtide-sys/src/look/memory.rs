@@ -30,6 +30,7 @@ pub struct Memory {
     deadline: Instant,
     buffer: Vec<u8>,
     refused: Cell<Option<Errno>>,
+    gone: Cell<u64>,
 }
 
 impl Memory {
@@ -41,6 +42,7 @@ impl Memory {
             deadline,
             buffer: Vec::new(),
             refused: Cell::new(None),
+            gone: Cell::new(0),
         })
     }
 
@@ -52,6 +54,11 @@ impl Memory {
     /// Why reading was refused altogether, if it was.
     pub fn refused(&self) -> Option<Errno> {
         self.refused.get()
+    }
+
+    /// How many pieces were not there any more when they were read.
+    pub fn gone(&self) -> u64 {
+        self.gone.get()
     }
 
     /// The resident private pages between two addresses.
@@ -81,7 +88,9 @@ impl Memory {
     /// Copies bytes at `address` into `out`; returns how many were there.
     pub fn read(&self, address: u64, out: &mut [u8]) -> usize {
         let length = out.len();
-        self.copy(&[remote(address, length)], out)
+        let got = self.copy(&[remote(address, length)], out);
+        self.gone.set(self.gone.get() + u64::from(got < length));
+        got
     }
 
     /// The first `N` bytes at each address; `None` where they could not be read.
@@ -102,6 +111,7 @@ impl Memory {
                 if done < group.len() {
                     out.push(None);
                     done += 1;
+                    self.gone.set(self.gone.get() + 1);
                 }
                 if self.refused.get().is_some() {
                     out.resize(out.len() + group.len() - done, None);

@@ -21,10 +21,10 @@ use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use lowtide_core::look::{Allocator, Counts, Kind, Look, LookWhy};
+use lowtide_core::look::{Allocator, Counts, Kind, Look, LookWhy, Part};
 use lowtide_core::process::ProcId;
 use lowtide_core::sample::{Gap, GapWhy};
-use lowtide_core::units::{Bytes, Micros};
+use lowtide_core::units::{Bytes, Micros, show_bytes};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
@@ -38,6 +38,8 @@ use crate::sampler::processor_time;
 
 /// What one `read` of `smaps` asks for; the kernel hands over a page or so at a time all the same.
 const PIECE: usize = 64 * 1024;
+/// Parts and total are read some milliseconds apart; more than this share between them is no rounding.
+const UNSTEADY: f64 = 0.05;
 /// Without `ulimit -s`, glibc's choice for a thread.
 const USUAL_STACK: u64 = 8 << 20;
 
@@ -116,6 +118,9 @@ pub fn take(proc: &Proc, id: ProcId, options: Options) -> Result<Look, Gap> {
         before = Some(vma);
     }
     counts.arenas = anon.arenas;
+    if anon.has_ended() {
+        return Err(gap("memory", GapWhy::Vanished));
+    }
     anon.what_is_missing(&mut incomplete);
     // Read last: what was taken apart is what was there after the mappings were listed.
     proc.read(id.pid, "status", &mut buffer)
@@ -123,6 +128,11 @@ pub fn take(proc: &Proc, id: ProcId, options: Options) -> Result<Look, Gap> {
     let status = status::parse(&buffer).ok_or_else(|| gap("status", GapWhy::Vanished))?;
     counts.threads = u64::from(status.threads);
     ledger.add(Kind::Swapped, status.swap.0);
+    let (parts, held) = (
+        ledger.into_parts(),
+        status.anon + status.shmem + status.swap,
+    );
+    incomplete.extend(unsteady(&parts, held));
     if deadline <= Instant::now() {
         incomplete.push(format!(
             "time ran out after {:.1} s: what was not read yet counts as other anonymous memory",
@@ -135,8 +145,8 @@ pub fn take(proc: &Proc, id: ProcId, options: Options) -> Result<Look, Gap> {
         at: options.at,
         id,
         why: options.why,
-        parts: ledger.into_parts(),
-        held: status.anon + status.shmem + status.swap,
+        parts,
+        held,
         allocator,
         counts,
         incomplete,
@@ -285,6 +295,19 @@ fn refusal(errno: Errno, what: &std::path::Path) -> String {
         "{} could not be read ({why}): only mappings were told apart",
         what.display()
     )
+}
+
+/// Says when the process allocated or freed so much meanwhile that the parts are not those of one moment.
+fn unsteady(parts: &[Part], held: Bytes) -> Option<String> {
+    let of_held = parts.iter().filter(|part| part.kind.is_held());
+    let sum: Bytes = of_held.map(|part| part.bytes).sum();
+    let off = sum.as_f64() - held.as_f64();
+    (off.abs() > UNSTEADY * held.as_f64()).then(|| {
+        format!(
+            "memory changed by {} while it was looked at: the parts are not those of one moment",
+            show_bytes(off.abs())
+        )
+    })
 }
 
 /// What stays unsaid about an allocator that cannot be walked.

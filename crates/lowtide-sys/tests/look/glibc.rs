@@ -22,7 +22,6 @@ fn planted_blocks_are_found_while_the_target_runs() {
     for _ in 0..5 {
         let look = look_into(&job);
         assert_eq!(look.counts.arenas, 2, "{look:#?}");
-        assert!(near(sum(&look), look.held.as_f64(), 0.1), "{look:#?}");
         // malloc(200) and malloc(456), 20,000 each: in the main heap, in the heaps of two threads.
         // Some get 16 bytes more, where splitting a free block would leave less than a block.
         let found = |names: [&str; 2]| -> u64 {

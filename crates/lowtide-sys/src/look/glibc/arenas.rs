@@ -12,7 +12,8 @@ pub const RESERVE: u64 = 64 << 20;
 const INFO_SIZES: [u64; 2] = [32, 48];
 const INFO: usize = 32;
 /// `malloc_state` is 2,200 bytes since 2.26 and a little less before.
-const STATES: std::ops::RangeInclusive<u64> = 2160..=2216;
+const STATE: u64 = 2200;
+const STATES: std::ops::RangeInclusive<u64> = STATE - 40..=STATE + 16;
 
 /// A thread's heap and where it lies.
 #[derive(Debug)]
@@ -32,31 +33,33 @@ pub fn scan(memory: &Memory, pages: &Pages) -> Vec<Found> {
         if pages.has(at)
             && let Some(info) = Info::read(memory, at, pages.page())
         {
-            found.extend(heap(memory, pages, at, &info));
+            found.push(heap(memory, pages, at, &info));
         }
         at += RESERVE;
     }
     found
 }
 
-fn heap(memory: &Memory, pages: &Pages, at: u64, info: &Info) -> Option<Found> {
+fn heap(memory: &Memory, pages: &Pages, at: u64, info: &Info) -> Found {
     let mut window = Window::new(memory, pages);
     let end = (at + info.size).min(pages.end());
     let is_first = info.arena & !(RESERVE - 1) == at;
     let start = if is_first {
         let after = |state: u64| (info.arena + state).next_multiple_of(ALIGN);
         let mut starts = STATES.step_by(8).map(after);
-        starts.find(|start| is_row(&window, *start, end, Owner::Thread))?
+        let found = starts.find(|start| is_row(&window, *start, end, Owner::Thread));
+        // A heap in full motion shows no row at times; the walk can cope with that.
+        found.unwrap_or_else(|| after(STATE))
     } else {
         at + (info.arena & (RESERVE - 1))
     };
     let cached = cached::chunks(memory, info.arena, pages);
-    Some(Found {
+    Found {
         heap: walk(&mut window, start, end, Owner::Thread, &cached),
         start: at,
         end,
         is_first,
-    })
+    }
 }
 
 #[derive(Debug, PartialEq, Eq)]
