@@ -12,10 +12,11 @@ use rustix::termios::{
     tcsetwinsize,
 };
 
-/// Begins a full-screen view: another screen, nothing on it, no cursor.
-pub const ENTER_SCREEN: &[u8] = b"\x1b[?1049h\x1b[?25l\x1b[2J";
+/// Begins a full-screen view: another screen, nothing on it, no cursor. The first byte ends a sequence of
+/// somebody else that was cut off.
+pub const ENTER_SCREEN: &[u8] = b"\x18\x1b[?1049h\x1b[?25l\x1b[2J";
 
-/// Ends it, whatever state its last bytes left: the first one ends a sequence that was cut off.
+/// Ends it, whatever state its last bytes left.
 pub const LEAVE_SCREEN: &[u8] = b"\x18\x1b[?2026l\x1b[m\x1b[?25h\x1b[?1049l";
 
 /// A pair of pseudo-terminal ends.
@@ -62,6 +63,16 @@ pub fn copy_size(from: BorrowedFd, to: BorrowedFd) -> io::Result<bool> {
     }
     tcsetwinsize(to, wanted)?;
     Ok(true)
+}
+
+pub fn set_size(terminal: BorrowedFd, rows: u16, columns: u16) -> io::Result<()> {
+    let size = Winsize {
+        ws_row: rows,
+        ws_col: columns,
+        ws_xpixel: 0,
+        ws_ypixel: 0,
+    };
+    Ok(tcsetwinsize(terminal, size)?)
 }
 
 /// The user's terminal. While the job has it every key passes through untouched; the job's own pty gives keys

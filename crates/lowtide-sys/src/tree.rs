@@ -43,6 +43,8 @@ pub struct Joined {
 pub struct Tree {
     roots: Vec<u32>,
     subreaper: Option<u32>,
+    /// lowtide's own processes: around the job, not of it.
+    helpers: Vec<u32>,
     members: HashMap<u32, u64>,
     /// Sessions and groups founded by a member, even one that has ended: the kernel does not reuse
     /// a pid while it names one.
@@ -61,6 +63,7 @@ impl Tree {
         Tree {
             roots: roots.to_vec(),
             subreaper,
+            helpers: Vec::new(),
             members: HashMap::new(),
             founded: HashSet::new(),
             strangers: HashMap::new(),
@@ -70,6 +73,12 @@ impl Tree {
             pids: Vec::new(),
             buffer: Vec::new(),
         }
+    }
+
+    /// These never join.
+    pub fn without(mut self, helpers: &[u32]) -> Tree {
+        self.helpers = helpers.to_vec();
+        self
     }
 
     pub fn contains(&self, pid: u32) -> bool {
@@ -239,7 +248,8 @@ impl Tree {
     }
 
     fn is_ours(&self, pid: u32, kinship: &Kinship, fresh_sessions: &HashMap<u32, u32>) -> bool {
-        if kinship.kernel || kinship.ended || Some(pid) == self.subreaper {
+        let helper = Some(pid) == self.subreaper || self.helpers.contains(&pid);
+        if kinship.kernel || kinship.ended || helper {
             return false;
         }
         if self.roots.contains(&pid)
@@ -334,6 +344,20 @@ mod tests {
         stranger.session = 29;
         let mut case = Case::new(&[10], None, &[fake(1, 0), fake(10, 1), daemon, stranger]);
         assert_eq!(case.look(), [10, 31]);
+    }
+
+    #[test]
+    fn the_session_leader_between_keeper_and_job_is_not_ours() {
+        let fakes = [
+            fake(1, 0),
+            fake(7, 1),
+            fake(8, 7),
+            fake(10, 8),
+            fake(11, 10),
+        ];
+        let mut case = Case::new(&[10], Some(7), &fakes);
+        case.tree = case.tree.without(&[8]);
+        assert_eq!(case.look(), [10, 11]);
     }
 
     #[test]

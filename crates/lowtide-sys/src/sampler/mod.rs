@@ -170,7 +170,7 @@ impl Sampler {
             ticks_per_second: rustix::param::clock_ticks_per_second(),
         };
         Ok(Sampler {
-            tree: Tree::new(&options.roots, options.subreaper),
+            tree: Tree::new(&options.roots, options.subreaper).without(&options.helpers),
             units,
             members: Vec::new(),
             families: Families::new(),

@@ -13,6 +13,7 @@ use lowtide_sys::sigwait::{SignalSet, Signals, stop_here};
 use rustix::process::Signal;
 
 use crate::commands::common::{MARKS_EVERY, WatchArgs, poll};
+use crate::commands::view;
 use crate::failure::Failure;
 use crate::marks::Inbox;
 use crate::show;
@@ -112,7 +113,7 @@ pub fn run(args: &AttachArgs) -> Result<i32> {
             Some(Wish::JobSize { .. }) | None => {}
         }
     }
-    close_view(view.take(), &mut watch);
+    view::close(view.take(), &mut watch);
     if let Some(problem) = watch.finish(None) {
         watch.teller().say(&problem);
     }
@@ -126,27 +127,7 @@ fn open_view(args: &AttachArgs, watch: &mut Watch) -> Option<Stage> {
     if !wanted || !Stage::is_possible() {
         return None;
     }
-    match Stage::open(Keyboard::Own) {
-        Ok(stage) => {
-            watch.listen(Some(Box::new(stage.listener())));
-            watch.teller().into_view(Some(Box::new(stage.ear())));
-            Some(stage)
-        }
-        Err(error) => {
-            watch
-                .teller()
-                .say(&format!("cannot draw on this terminal: {error}"));
-            None
-        }
-    }
-}
-
-fn close_view(view: Option<Stage>, watch: &mut Watch) {
-    if let Some(stage) = view {
-        watch.listen(None);
-        stage.close();
-        watch.teller().into_view(None);
-    }
+    view::open(Keyboard::Own, watch)
 }
 
 /// Ctrl-Z: the shell gets its terminal as it was, and `fg` goes on.

@@ -116,6 +116,7 @@ fn run_and_check(args: &CheckArgs, asked: &CheckFlags, said: &Said) -> Result<i3
         output: args.output.clone(),
         hooks: Vec::new(),
         quiet: true,
+        view: false,
         looks: true,
         web: None,
     };

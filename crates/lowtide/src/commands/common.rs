@@ -66,6 +66,7 @@ impl WatchArgs {
             output: self.output.clone(),
             hooks: self.hooks.clone(),
             quiet: self.quiet,
+            view: false,
             looks: self.looks == Switch::On,
             web: self.web,
         }

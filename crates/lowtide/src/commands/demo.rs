@@ -71,6 +71,7 @@ fn play(act: &Act, script: &Path) -> Result<()> {
         output: None,
         hooks: Vec::new(),
         quiet: false,
+        view: false,
         looks: true,
         web: None,
     };

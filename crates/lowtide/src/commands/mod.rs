@@ -13,6 +13,7 @@ pub mod report;
 pub mod run;
 pub mod runs;
 pub mod serve;
+mod view;
 
 use std::process::ExitCode;
 

@@ -11,6 +11,7 @@ use lowtide_core::units::Cap;
 use lowtide_sys::sampler::{Options, Sampler};
 
 use crate::commands::common::{MARKS_EVERY, WatchArgs};
+use crate::commands::view::RunView;
 use crate::failure::{Failure, code};
 use crate::guard::args::GuardArgs;
 use crate::guard::isolate::{Isolated, Isolation};
@@ -24,6 +25,7 @@ use crate::watch::{Follow, Plan, StateFile, Ticker, Watch, WatchOptions};
 ///
 /// Examples:
 ///   lowtide run -- python train.py --epochs 3
+///   lowtide run --tui -- python train.py
 ///   lowtide run -o night1 -- torchrun --nproc_per_node 2 train.py
 ///   lowtide run --guard --resume-arg '--resume {checkpoint}' -- python train.py
 ///   lowtide run --on leak 'notify-send "$LOWTIDE_TEXT"' -- python train.py
@@ -37,6 +39,9 @@ pub struct RunArgs {
     /// Put the job into a cgroup of its own with the limit of --limit, where that is permitted
     #[arg(long, requires = "limit", help_heading = "Guard")]
     isolate: bool,
+    /// Show a live view with the job's output in a pane; `q` leaves it, and the job goes on
+    #[arg(long)]
+    tui: bool,
     /// The job and its arguments, after `--`
     #[arg(last = true, required = true, value_name = "CMD")]
     command: Vec<String>,
@@ -58,7 +63,10 @@ pub struct Ended {
 pub fn run(args: &RunArgs) -> Result<i32> {
     let cwd = std::env::current_dir().unwrap_or_default();
     let plan = args.guard.plan(&args.command, &cwd)?;
-    let options = args.watch.options();
+    let options = WatchOptions {
+        view: args.tui,
+        ..args.watch.options()
+    };
     let isolated = match (args.isolate, options.limit) {
         (true, Some(Cap::Bytes(limit))) => Some(Isolation::here(limit)?),
         (true, _) => return Err(Failure::usage("--isolate needs --limit as a size").into()),
@@ -120,6 +128,7 @@ pub fn watch_command(
         files: Follow::of(&handle),
         state: StateFile::new(Path::new("."), command, SystemTime::now()),
         folder,
+        view: RunView::new(options.view),
         options,
         isolated,
         handle,
@@ -175,6 +184,7 @@ struct Follower<'a> {
     state: StateFile,
     /// Where the training loop reaches us.
     folder: Option<PathBuf>,
+    view: RunView,
 }
 
 impl Follower<'_> {
@@ -213,6 +223,7 @@ impl Follower<'_> {
                 break (exit, code::RESUMABLE, mortem);
             }
         };
+        self.view.end(&mut self.handle, &mut self.watch);
         self.watch.leftovers();
         if let Some(problem) = self.watch.finish(Some(exit)) {
             self.watch.teller().say(&problem);
@@ -243,6 +254,7 @@ impl Follower<'_> {
     /// One attempt, from its start to the end of its main process.
     fn attempt(&mut self) -> Result<Exit> {
         let watch = &mut self.watch;
+        self.view.begin(&mut self.handle, watch);
         let mut ticker = Ticker::from_the_start(self.options.interval);
         loop {
             if ticker.wait().is_zero() {
@@ -259,24 +271,37 @@ impl Follower<'_> {
                 }
             }
             watch.take_marks();
+            self.view.turn(&mut self.handle, watch);
             let pause = ticker.wait().min(MARKS_EVERY);
             let event = self
                 .handle
                 .next(Some(Instant::now() + pause))
                 .context("lost sight of the job")?;
             match event {
-                None | Some(Event::Dropped(_)) => {}
+                None => {}
+                Some(Event::Dropped(bytes)) => self.view.dropped(bytes),
                 Some(Event::Signal(signal)) => {
                     if let Some(guard) = &mut self.guard {
                         guard.heard(signal);
                     }
                 }
-                Some(Event::Output { bytes, .. }) => watch.output(&bytes),
-                Some(Event::Stopped) => watch.job_stopped(true),
+                Some(Event::Output { bytes, .. }) => {
+                    self.view.output(&bytes);
+                    watch.output(&bytes);
+                }
+                Some(Event::Screen(ours)) => self.view.screen(ours, &mut self.handle, watch),
+                Some(Event::Keys(bytes)) => self.view.keys(bytes),
+                Some(Event::Stopped) => {
+                    watch.job_stopped(true);
+                    self.view.resume();
+                }
                 Some(Event::Continued) => watch.job_stopped(false),
-                Some(Event::KeeperLost) => watch
-                    .teller()
-                    .say("the keeper is dead, the job lost its terminal"),
+                Some(Event::KeeperLost) => {
+                    self.view.end(&mut self.handle, watch);
+                    watch
+                        .teller()
+                        .say("the keeper is dead, the job lost its terminal");
+                }
                 Some(Event::Exited(exit)) => return Ok(exit),
             }
         }

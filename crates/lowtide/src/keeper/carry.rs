@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use lowtide_core::entry::Exit;
-use lowtide_sys::pty::Terminal;
+use lowtide_sys::pty::{LEAVE_SCREEN, Terminal};
 use lowtide_sys::sigwait::{self, Arrived, SignalSet, Signals};
 use lowtide_sys::spawn::{Place, Start};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -66,6 +66,8 @@ struct Keeper {
     leader: Option<Link>,
     terminal: Option<Terminal>,
     keys: Vec<u8>,
+    /// The watcher draws on the user's terminal, and the first channel is muted.
+    screen: bool,
     channels: Vec<Channel>,
     slaves: Vec<std::os::fd::OwnedFd>,
 }
@@ -150,6 +152,7 @@ impl Keeper {
             leader,
             terminal,
             keys: Vec::new(),
+            screen: false,
             channels,
             slaves,
         })
@@ -270,13 +273,45 @@ impl Keeper {
                         self.deliver(Some(Delivery::Group(Signal::CONT.as_raw())));
                     }
                 }
+                Some(Order::Screen { rows, columns }) => self.give_screen(rows, columns),
+                Some(Order::Plain) => self.take_screen(&[]),
                 None => {}
             }
         }
     }
 
+    /// The watcher shows what the job prints. Only where the job has a terminal of its own.
+    fn give_screen(&mut self, rows: u16, columns: u16) {
+        if self.stands != Stands::Apart {
+            return;
+        }
+        self.channels[0].set_size(rows, columns);
+        if !self.screen {
+            self.screen = true;
+            self.channels[0].mute();
+            if let Some(watcher) = &mut self.watcher {
+                watcher.tell(Message::Screen(true).encode());
+            }
+        }
+    }
+
+    fn take_screen(&mut self, first: &[u8]) {
+        if !self.screen {
+            return;
+        }
+        self.screen = false;
+        self.channels[0].unmute(first);
+        self.channels[0].resize();
+        if let Some(watcher) = &mut self.watcher {
+            watcher.tell(Message::Screen(false).encode());
+        }
+    }
+
     fn watcher_died(&mut self) {
         self.watcher = None;
+        // What it drew on is left as a view that ends by itself leaves it, unless a shell has the terminal.
+        let drew = self.terminal.as_ref().is_some_and(Terminal::is_lent);
+        self.take_screen(if drew { LEAVE_SCREEN } else { &[] });
         self.give_terminal_back();
         self.terminal = None;
         for arrived in self.relay.watcher_gone(Instant::now()) {
@@ -369,6 +404,9 @@ impl Keeper {
             self.keys.resize(KEYS, 0);
             let got = read(&*terminal, &mut self.keys[..]);
             self.keys.truncate(*got.as_ref().unwrap_or(&0));
+            if self.screen {
+                self.sort_keys();
+            }
             match got {
                 Ok(1..) | Err(Errno::INTR | Errno::AGAIN) => {}
                 // Not in the foreground any more, or hung up. In the second case the channel notices, too.
@@ -381,6 +419,16 @@ impl Keeper {
                 Err(Errno::AGAIN | Errno::INTR) => {}
                 Err(_) => self.keys.clear(),
             }
+        }
+    }
+
+    /// Ctrl-C, Ctrl-Z and Ctrl-\\ are the job's also while the watcher has the screen; it could be slow.
+    fn sort_keys(&mut self) {
+        let is_jobs = |key: &u8| matches!(key, 0x03 | 0x1a | 0x1c);
+        let (jobs, rest) = self.keys.drain(..).partition(is_jobs);
+        self.keys = jobs;
+        if let Some(watcher) = self.watcher.as_mut().filter(|_| !rest.is_empty()) {
+            watcher.try_tell(&Message::Keys(rest).encode());
         }
     }
 

@@ -5,7 +5,7 @@
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use lowtide_sys::pty::copy_size;
+use lowtide_sys::pty::{copy_size, set_size};
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::{Errno, read};
 
@@ -28,6 +28,8 @@ pub struct Channel {
     buffer: Box<[u8]>,
     /// The part of the buffer that is read and not yet written.
     held: std::ops::Range<usize>,
+    /// What is read goes to the watcher alone, which shows it.
+    muted: bool,
     /// Bytes that may still be on their way, once the main process has ended.
     on_its_way: Option<usize>,
 }
@@ -46,6 +48,7 @@ impl Channel {
             route,
             buffer: vec![0; LONGEST_PIECE].into(),
             held: 0..0,
+            muted: false,
             on_its_way: None,
         })
     }
@@ -104,7 +107,7 @@ impl Channel {
             match read(source, &mut self.buffer[..]) {
                 Ok(0) => return self.source = None,
                 Ok(got) => {
-                    self.held = 0..got;
+                    self.held = 0..if self.muted { 0 } else { got };
                     if let Some(left) = &mut self.on_its_way {
                         *left = left.saturating_sub(got);
                     }
@@ -123,10 +126,30 @@ impl Channel {
         }
     }
 
+    /// From here on nothing reaches the user's terminal but through the watcher, which has got what is held.
+    pub fn mute(&mut self) {
+        self.muted = true;
+        self.held = 0..0;
+    }
+
+    /// What is read goes to the user again, and first of all this.
+    pub fn unmute(&mut self, first: &[u8]) {
+        self.muted = false;
+        self.buffer[..first.len()].copy_from_slice(first);
+        self.held = 0..first.len();
+    }
+
+    pub fn set_size(&self, rows: u16, columns: u16) {
+        if let Some(source) = &self.source {
+            // A terminal that is gone needs no size.
+            set_size(source.as_fd(), rows, columns).ok();
+        }
+    }
+
     /// Gives the job's terminal the size of the user's; true when that was a change.
     pub fn resize(&self) -> bool {
         match (&self.source, self.route) {
-            (Some(source), Route::Terminal) => {
+            (Some(source), Route::Terminal) if !self.muted => {
                 copy_size(self.sink.as_fd(), source.as_fd()).unwrap_or(false)
             }
             _ => false,

@@ -42,6 +42,10 @@ pub enum Event {
     Continued,
     /// This signal came for the job and was passed on.
     Signal(i32),
+    /// From here on what the job prints comes to us alone, or goes to the user's terminal again.
+    Screen(bool),
+    /// What the user typed while we have the screen.
+    Keys(Vec<u8>),
     /// The keeper is dead: the job lost its terminal or pipes and was sent SIGHUP.
     KeeperLost,
     /// The job's main process ended, and all it printed is out. Descendants may live; the keeper stays with them.
@@ -110,6 +114,7 @@ pub struct Handle {
     modes: Option<Termios>,
     lost: bool,
     ended: bool,
+    before_stop: Option<Box<dyn Fn()>>,
 }
 
 /// Starts a job. From here on signals for this process are read by [`Handle::next`] and passed on; threads that are
@@ -139,6 +144,7 @@ pub fn start(job: Job) -> Result<Handle, StartError> {
         modes,
         lost: false,
         ended: false,
+        before_stop: None,
     })
 }
 
@@ -283,6 +289,27 @@ impl Handle {
         self.link.tell(Order::Send(signal).encode().to_vec());
     }
 
+    /// Whether the job has a terminal of its own behind the user's, so that we can draw on the user's.
+    pub fn has_terminal(&self) -> bool {
+        self.leader.is_some()
+    }
+
+    /// Asks for the user's terminal to draw on, and says which size we have for the job; [`Event::Screen`] answers.
+    pub fn take_screen(&mut self, rows: u16, columns: u16) {
+        self.link
+            .tell(Order::Screen { rows, columns }.encode().to_vec());
+    }
+
+    /// Gives it back to the job.
+    pub fn leave_screen(&mut self) {
+        self.link.tell(Order::Plain.encode().to_vec());
+    }
+
+    /// What to do before this process is stopped together with the job.
+    pub fn before_stop(&mut self, before: Option<Box<dyn Fn()>>) {
+        self.before_stop = before;
+    }
+
     /// What can be polled together with other descriptors; when one is readable, [`Handle::next`] has work to do.
     pub fn fds(&self) -> [PollFd<'_>; 2] {
         [
@@ -337,7 +364,12 @@ impl Handle {
             Some(Message::Output { stream, bytes }) => Some(Event::Output { stream, bytes }),
             Some(Message::Dropped(bytes)) => Some(Event::Dropped(bytes)),
             Some(Message::Continued) => Some(Event::Continued),
+            Some(Message::Screen(on)) => Some(Event::Screen(on)),
+            Some(Message::Keys(bytes)) => Some(Event::Keys(bytes)),
             Some(Message::Stopped(_)) => {
+                if let Some(before) = &self.before_stop {
+                    before();
+                }
                 if !stop_here()? {
                     self.link.tell(Order::CannotStop.encode().to_vec());
                 }

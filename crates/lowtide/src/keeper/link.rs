@@ -91,6 +91,13 @@ impl Link {
         }
     }
 
+    /// Sends what may be lost, if there is room now.
+    pub fn try_tell(&mut self, packet: &[u8]) {
+        if self.outbox.is_empty() {
+            self.put(packet);
+        }
+    }
+
     pub fn flush(&mut self) {
         while let Some(packet) = self.outbox.pop_front() {
             if !self.put(&packet) {

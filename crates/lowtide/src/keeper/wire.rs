@@ -49,6 +49,11 @@ pub enum Message {
     Continued,
     /// The job's main process ended and what it had printed is out.
     Exited(Exit),
+    /// From here on what the job prints goes to the watcher alone, which shows it (true), or to the user's
+    /// terminal again.
+    Screen(bool),
+    /// What the user typed while the watcher has the screen, without the keys that are the job's.
+    Keys(Vec<u8>),
 }
 
 /// From the watcher to the keeper.
@@ -60,6 +65,10 @@ pub enum Order {
     Send(i32),
     /// The job stopped, but the watcher could not: nobody would continue it.
     CannotStop,
+    /// The watcher draws on the user's terminal, and this is the size that it has for the job.
+    Screen { rows: u16, columns: u16 },
+    /// It does not any more.
+    Plain,
 }
 
 /// The longest piece of output in a message; a packet must fit the socket's buffer (208 KiB by default).
@@ -75,6 +84,8 @@ const DROPPED: u8 = 4;
 const STOPPED: u8 = 5;
 const CONTINUED: u8 = 6;
 const EXITED: u8 = 7;
+const SCREEN: u8 = 8;
+const KEYS: u8 = 9;
 
 impl Message {
     pub fn encode(&self) -> Vec<u8> {
@@ -113,6 +124,11 @@ impl Message {
                 };
                 out.extend([EXITED, kind]);
                 out.extend(value.to_le_bytes());
+            }
+            Message::Screen(on) => out.extend([SCREEN, u8::from(*on)]),
+            Message::Keys(bytes) => {
+                out.push(KEYS);
+                out.extend(bytes);
             }
         }
         out
@@ -156,6 +172,8 @@ impl Message {
                     _ => return None,
                 })
             }
+            SCREEN => Message::Screen(*rest.first()? == 1),
+            KEYS => Message::Keys(rest.to_vec()),
             _ => return None,
         })
     }
@@ -175,6 +193,8 @@ impl Order {
             Order::PassOn(signal) => (1, signal),
             Order::Send(signal) => (2, signal),
             Order::CannotStop => (3, 0),
+            Order::Screen { rows, columns } => (4, i32::from(rows) << 16 | i32::from(columns)),
+            Order::Plain => (5, 0),
         };
         let mut out = [kind; 5];
         out[1..].copy_from_slice(&i32::to_le_bytes(signal));
@@ -188,6 +208,11 @@ impl Order {
             1 => Some(Order::PassOn(signal)),
             2 => Some(Order::Send(signal)),
             3 => Some(Order::CannotStop),
+            4 => Some(Order::Screen {
+                rows: (signal >> 16) as u16,
+                columns: signal as u16,
+            }),
+            5 => Some(Order::Plain),
             _ => None,
         }
     }
@@ -232,10 +257,23 @@ mod tests {
             Message::Continued,
             Message::Exited(Exit::Code(255)),
             Message::Exited(Exit::Signal(9)),
+            Message::Screen(true),
+            Message::Screen(false),
+            Message::Keys(b"q\x1b[A".to_vec()),
         ] {
             assert_eq!(Message::decode(&message.encode()), Some(message));
         }
-        for order in [Order::PassOn(15), Order::Send(64), Order::CannotStop] {
+        let screen = Order::Screen {
+            rows: u16::MAX,
+            columns: 80,
+        };
+        for order in [
+            Order::PassOn(15),
+            Order::Send(64),
+            Order::CannotStop,
+            screen,
+            Order::Plain,
+        ] {
             assert_eq!(Order::decode(&order.encode()), Some(order));
         }
     }

@@ -53,6 +53,8 @@ pub struct WatchOptions {
     pub output: Option<PathBuf>,
     pub hooks: Vec<String>,
     pub quiet: bool,
+    /// `run --tui`.
+    pub view: bool,
     /// Look into the processes that matter.
     pub looks: bool,
     /// Show the run on a page at this address.

@@ -39,18 +39,20 @@ impl Teller {
 
     /// One line; nothing when quiet. A stderr that is gone is no reason to stop watching.
     pub fn say(&self, text: &str) {
+        self.line("lowtide", text);
+    }
+
+    fn line(&self, lead: &str, text: &str) {
         let view = self.view.lock().unwrap_or_else(PoisonError::into_inner);
         match &*view {
             Some(ear) => ear(text),
             None if self.quiet => {}
-            None => self.write(&format!("lowtide: {text}")),
+            None => self.write(&format!("{lead}: {text}")),
         }
     }
 
     pub fn hint(&self, text: &str) {
-        if !self.quiet {
-            self.write(&format!("hint: {text}"));
-        }
+        self.line("hint", text);
     }
 
     /// Several lines, said even when quiet is not.

@@ -9,3 +9,4 @@ mod pipes;
 mod places;
 mod signals;
 mod terminal;
+mod view;

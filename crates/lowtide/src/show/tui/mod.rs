@@ -34,6 +34,8 @@ mod way;
 pub use content::{Content, Said};
 pub use layout::job_size;
 pub use output::Output;
+pub use player::screen_size;
+pub use restore::write;
 pub use stage::{Keyboard, Stage, Wish};
 pub use view::View;
 

@@ -14,16 +14,25 @@ const KEPT: usize = 400;
 
 pub struct Output {
     parser: vt100::Parser,
+    /// Rows that the user's own screen shows already.
+    known: usize,
 }
 
 impl Output {
     pub fn new(rows: u16, columns: u16) -> Output {
         let parser = vt100::Parser::new(at_least_one(rows), at_least_one(columns), KEPT);
-        Output { parser }
+        Output { parser, known: 0 }
     }
 
     pub fn feed(&mut self, bytes: &[u8]) {
         self.parser.process(bytes);
+    }
+
+    /// What was printed before there was a pane: the user's own screen has it.
+    pub fn feed_known(&mut self, bytes: &[u8]) {
+        self.feed(bytes);
+        let screen = self.parser.screen();
+        self.known = screen.scrollback_len() + usize::from(screen.cursor_position().0);
     }
 
     pub fn resize(&mut self, rows: u16, columns: u16) {
@@ -54,10 +63,15 @@ impl Output {
             .rposition(|row| !row.trim().is_empty())
             .map_or(0, |last| last + 1);
         lines.extend(screen.rows_formatted(0, columns).take(used));
-        let mut out = Vec::new();
-        for line in lines {
-            out.extend_from_slice(line.as_bytes());
-            out.extend_from_slice(b"\x1b[m\r\n");
+        // Once rows were forgotten, the first ones were.
+        if lines.len() < KEPT {
+            lines.drain(..self.known.min(lines.len()));
+        }
+        // A bar that is not finished goes on where it stands.
+        let unfinished = usize::from(screen.cursor_position().0) + 1 == used;
+        let mut out = lines.join("\x1b[m\r\n").into_bytes();
+        if !lines.is_empty() {
+            out.extend_from_slice(if unfinished { b"\x1b[m" } else { b"\x1b[m\r\n" });
         }
         out
     }
@@ -130,7 +144,7 @@ mod tests {
         for line in 1..=10 {
             output.feed(format!("line {line}\r\n").as_bytes());
         }
-        output.feed(b"\x1b[31mred\x1b[0m");
+        output.feed(b"\x1b[31mred\x1b[0m\r\n");
         let rest = String::from_utf8(output.rest()).unwrap();
         let plain = rest.replace("\x1b[m", "");
         for line in 1..=10 {
@@ -141,6 +155,21 @@ mod tests {
             );
         }
         assert!(rest.ends_with("red\x1b[m\r\n"), "{rest:?}");
+        output.feed(b" 50%|");
+        assert!(
+            String::from_utf8(output.rest())
+                .unwrap()
+                .ends_with("50%|\x1b[m")
+        );
         assert!(Output::new(3, 20).rest().is_empty());
+    }
+
+    #[test]
+    fn what_the_screen_shows_already_is_not_told_twice() {
+        let mut output = Output::new(3, 20);
+        output.feed_known(b"early\r\n");
+        assert!(output.screen().contents().contains("early") && output.rest().is_empty());
+        output.feed(b"late\r\n");
+        assert_eq!(output.rest(), b"late\x1b[m\r\n");
     }
 }

@@ -2,7 +2,7 @@
 //! without waiting. Fed by [`super::stage`].
 
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError};
@@ -158,6 +158,11 @@ impl Player {
                     self.want(FRAME);
                 }
             }
+            Input::Known(bytes) => {
+                if let Some(output) = &mut self.output {
+                    output.feed_known(&bytes);
+                }
+            }
             Input::Said(text) => {
                 let at = self.picture.run.last_at();
                 self.said.push(Said { at, text });
@@ -173,6 +178,7 @@ impl Player {
                 let _ = done.send(());
             }
             Input::Resume => self.paused = false,
+            Input::Redraw => self.forget_screen(),
             Input::Close(done) => {
                 let was_on = self.on;
                 self.leave();
@@ -241,11 +247,7 @@ impl Player {
     }
 
     fn area(&self) -> Rect {
-        let size = tcgetwinsize(&self.terminal).ok();
-        let size = size.filter(|size| size.ws_col > 0 && size.ws_row > 0);
-        size.map_or(Rect::new(0, 0, 80, 24), |size| {
-            Rect::new(0, 0, size.ws_col, size.ws_row)
-        })
+        size_of(self.terminal.as_fd())
     }
 
     fn frame(&mut self) {
@@ -325,4 +327,17 @@ impl Player {
         self.pending.clear();
         restore::give_back();
     }
+}
+
+/// The size of the terminal on stdout.
+pub fn screen_size() -> Rect {
+    size_of(io::stdout().as_fd())
+}
+
+fn size_of(terminal: BorrowedFd) -> Rect {
+    let size = tcgetwinsize(terminal).ok();
+    let size = size.filter(|size| size.ws_col > 0 && size.ws_row > 0);
+    size.map_or(Rect::new(0, 0, 80, 24), |size| {
+        Rect::new(0, 0, size.ws_col, size.ws_row)
+    })
 }

@@ -48,11 +48,13 @@ pub enum Wish {
 pub(super) enum Input {
     Entry(Box<Entry>),
     Output(Vec<u8>),
+    Known(Vec<u8>),
     Keys(Vec<u8>),
     Said(String),
     /// Gives the terminal away, and says when it is done.
     Pause(SyncSender<()>),
     Resume,
+    Redraw,
     Close(SyncSender<()>),
 }
 
@@ -117,6 +119,11 @@ impl Stage {
         }
     }
 
+    /// What it printed on the user's own screen before there was a view.
+    pub fn known_output(&self, bytes: Vec<u8>) {
+        let _ = self.to.send(Input::Known(bytes));
+    }
+
     pub fn keys(&self, bytes: Vec<u8>) {
         let _ = self.to.send(Input::Keys(bytes));
     }
@@ -153,7 +160,18 @@ impl Stage {
 
     /// Gives the terminal back for a while: the shell wants it.
     pub fn pause(&self) {
-        self.wait_for(Input::Pause);
+        wait_for(&self.to, Input::Pause);
+    }
+
+    /// The same, for whoever stops us.
+    pub fn pauser(&self) -> impl Fn() + use<> {
+        let to = self.to.clone();
+        move || wait_for(&to, Input::Pause)
+    }
+
+    /// Somebody else wrote on the screen.
+    pub fn redraw(&self) {
+        let _ = self.to.send(Input::Redraw);
     }
 
     pub fn resume(&self) {
@@ -162,14 +180,15 @@ impl Stage {
 
     /// Gives the terminal back for good.
     pub fn close(self) {
-        self.wait_for(Input::Close);
+        wait_for(&self.to, Input::Close);
         restore::give_back();
     }
+}
 
-    fn wait_for(&self, input: impl FnOnce(SyncSender<()>) -> Input) {
-        let (done, wait) = sync_channel(1);
-        if self.to.send(input(done)).is_ok() {
-            let _ = wait.recv_timeout(CLOSE_WITHIN);
-        }
+/// Hands over and waits until it is done, but not for ever.
+fn wait_for(to: &Sender<Input>, input: impl FnOnce(SyncSender<()>) -> Input) {
+    let (done, wait) = sync_channel(1);
+    if to.send(input(done)).is_ok() {
+        let _ = wait.recv_timeout(CLOSE_WITHIN);
     }
 }
