@@ -16,6 +16,8 @@ use crate::show::style::Paint;
 
 /// Room for `17.4 GB `.
 pub const LABEL: u16 = 9;
+/// A limit this much above the end of the forecast is still in sight.
+const LIMIT_AHEAD: f64 = 1.25;
 /// A title, two rows of dots, the axis and its words: less shows nothing.
 pub const LEAST: u16 = 5;
 
@@ -143,7 +145,7 @@ impl<'a> Picture<'a> {
         let in_sight = top * LIMIT_IN_SIGHT;
         let cone = range.forecast(content);
         // A forecast is drawn as far as it matters, which is often up to the limit.
-        let ahead = cone.map_or(0.0, |c| 1.1 * (c.bytes + c.value * (c.to - c.from)));
+        let ahead = cone.map_or(0.0, |c| LIMIT_AHEAD * (c.bytes + c.value * (c.to - c.from)));
         // What is far above would press the line flat.
         if high(&visible(&whole)) > in_sight {
             whole.clear();
@@ -161,7 +163,7 @@ impl<'a> Picture<'a> {
         top = top.max(high(&visible(&whole)));
         if let Some(cone) = cone.filter(|_| limit.is_none()) {
             let end = cone.bytes + cone.value * (cone.to.min(range.to) - cone.from);
-            top = top.max(end.min(in_sight));
+            top = top.max(end);
         }
         let (bottom, top) = spread(bottom.min(top), top);
         let grid = Grid {
