@@ -16,7 +16,7 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("peft")
 
-from guarding import Group, Job, judge, needs_limit, trace  # noqa: E402
+from guarding import JOBS, Group, Job, judge, needs_limit, trace  # noqa: E402
 from vision import COMMON, TRAIN  # noqa: E402
 
 pytestmark = needs_limit
@@ -146,3 +146,29 @@ def test_other_leaks_are_carried_to_the_end(tmp_path, program, leak):
     words = ["--leak", leak, "--steps", "40", "--every", "100"]
     measured = Measured(tmp_path / "free", words).finish()
     same_run(Limited(tmp_path / "guarded", program, measured.limit(0.55), words).finish(), measured)
+
+
+@full
+@pytest.mark.parametrize("script", ["plain_torch.py", "lit.py"])
+def test_other_loops_are_carried_to_the_end(tmp_path, program, script):
+    def job(folder, group, program=None, flags=()):
+        folder.mkdir()
+        return Job(folder, [sys.executable, JOBS / script, "--trace", "trace"], program, flags, group)
+
+    free = Group(UNLIMITED)
+    run = job(tmp_path / "free", free)
+    first = peak = 0
+    while run.process.poll() is None:
+        if not first and (tmp_path / "free/trace").exists():
+            first = free.working_set / 1e6
+        peak = max(peak, free.working_set / 1e6)
+        time.sleep(0.02)
+    free.close()
+    assert run.wait() == 0, run.output[-3000:]
+    group = Group(first + 0.6 * (peak - first))
+    guarded = job(tmp_path / "guarded", group, program, [*RESUME, "--checkpoints", "."])
+    assert guarded.wait() == 0, guarded.output[-4000:]
+    kills = group.oom_kills
+    group.close()
+    assert kills == 0 and guarded.restarts >= 1, guarded.output[-4000:]
+    assert trace(tmp_path / "guarded/trace") == trace(tmp_path / "free/trace")

@@ -8,9 +8,12 @@ import hashlib
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
+import time
 import zipfile
+from pathlib import Path
 
 import pytest
 
@@ -228,6 +231,55 @@ def test_a_kill_from_outside_is_told_from_ours(tmp_path, program):
     done = max(trace(tmp_path / "trace")[0])
     assert 0 <= done - newest_checkpoint(tmp_path) - told_since(run.output) <= 1
     assert "signal 9 from outside" in is_whole(program, run)
+
+
+def test_the_job_survives_the_death_of_its_guard(tmp_path, program):
+    run = job(tmp_path, program, "--steps", "300")
+    run.wait_for(r"step 50/")
+    run.process.kill()
+    assert run.wait() == -signal.SIGKILL
+    while not trace(tmp_path / "trace")[1].startswith("done"):
+        time.sleep(0.05)
+    assert trace(tmp_path / "trace") == (list(range(1, 301)), chain(300))
+    # The recording stops where its writer did, and says what can be known.
+    assert "the recording stops without an end, and memory was not short" in is_whole(program, run)
+
+
+def rank_process(group, rank):
+    """The process of a rank among those in the group."""
+    while True:
+        for pid in (group.folder / "cgroup.procs").read_text().split():
+            try:
+                words = open("/proc/%s/cmdline" % pid, "rb").read()
+                names = open("/proc/%s/environ" % pid, "rb").read().split(b"\0")
+            except OSError:
+                continue
+            if b"ranks.py" in words and b"RANK=%d" % rank in names:
+                return int(pid)
+        time.sleep(0.05)
+
+
+@needs_limit
+def test_the_rank_that_was_killed_is_named(tmp_path, program, group):
+    pytest.importorskip("torch")
+    counted = group(20000)
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    torchrun = Path(sys.executable).parent / "torchrun"
+    command = [torchrun, "--nproc_per_node", 2, "--master_port", port, JOBS / "ranks.py"]
+    run = Job(tmp_path, command, program, GUARD, counted)
+    run.wait_for(r"step 10/30")
+    pid = rank_process(counted, 1)
+    os.kill(pid, signal.SIGKILL)
+    assert run.wait() == 1, run.output[-3000:]
+    assert run.restarts == 0
+    mortem = run.output[run.output.index("post-mortem:"):]
+    assert "one rank ended" in mortem, mortem
+    # The other rank may end between the same two looks; then nobody is named rather than the wrong one.
+    assert "first" not in mortem or "first      rank 1 of 2 %d" % pid in mortem, mortem
+    assert "no complete checkpoint of this job was found" in run.output
+    is_whole(program, run)
 
 
 def test_ctrl_c_ends_it_and_nothing_is_started_again(tmp_path, program):
