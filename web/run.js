@@ -19,14 +19,18 @@ export class RunView {
     this.names = [];
     /** @type {import("./scene.js").Choice} */
     this.choice = { who: "", meter: "", axis: "time" };
-    this.top = el("div", { class: "verdict-box", "aria-live": "polite" });
+    this.top = el("div", { class: "verdict-box" });
+    /** Speaks when the verdict changes, and only then. */
+    this.voice = el("p", { class: "for-readers", role: "status" });
+    /** What the tools were made for: they are not taken out of somebody's hands every second. */
+    this.toolsFor = "";
     this.tools = el("div", { class: "tools" });
     this.below = el("div", { class: "cards" });
     this.legend = el("p", { class: "legend" });
     this.chart = new Chart("Memory of the run", (from, to) => this.refine(from, to));
     const picture = card("Memory", null, this.tools, this.chart.root, this.legend, el("p", { class: "quiet keys", id: "chart-keys" }, KEYS));
     picture.classList.add("wide");
-    this.root = el("div", { class: "run" }, this.top, picture, this.below);
+    this.root = el("div", { class: "run" }, this.voice, this.top, picture, this.below);
     this.moves = { select: (/** @type {string} */ who) => this.select(who), goTo: this.goTo.bind(this) };
   }
 
@@ -58,19 +62,24 @@ export class RunView {
     this.top.className = `verdict-box ${v.verdict}`;
     this.top.replaceChildren(el("p", { class: "over-title" }, badge(v.verdict), ...v.also.map((also) => el("span", { class: "quiet" }, `also ${also}`)), el("span", { class: "run-name" }, report.name)),
       el("h1", {}, report.headline.replace(/ \[such calls.*\]$/, "")), process ?? "", el("dl", { class: "figures" }, ...figures));
-    document.title = `${v.verdict}: ${report.name} – lowtide`;
+    const title = `${v.verdict}: ${report.name} – lowtide`;
+    if (document.title !== title) this.voice.textContent = `Verdict: ${report.headline}`;
+    document.title = title;
   }
 
   /** @param {RunReport} report */
   fillTools(report) {
-    const before = document.activeElement instanceof HTMLElement ? document.activeElement.id : "";
     const whos = [...new Set([report.decides.who, ...(report.stack ? ["stack"] : []), ...this.names.map((n) => n.who)])];
+    const made = JSON.stringify([whos, this.names, this.choice, axes(report)]);
+    if (made === this.toolsFor) return;
+    this.toolsFor = made;
+    const before = document.activeElement instanceof HTMLElement ? document.activeElement.id : "";
     const option = (/** @type {string} */ value, /** @type {string} */ text, /** @type {string} */ now) =>
       el("option", { value, selected: value === now }, text);
     const line = el("select", { id: "pick-line", change: (/** @type {any} */ e) => this.select(e.target.value) },
       ...whos.map((who) => option(who, nameOf(report, who), this.choice.who)));
     const meters = metersOf(this.names, this.choice.who);
-    const meter = meters.length > 1 && el("select", { id: "pick-meter", change: (/** @type {any} */ e) => { this.choice.meter = e.target.value; void this.redraw(true); } },
+    const meter = meters.length > 1 && el("select", { id: "pick-meter", change: (/** @type {any} */ e) => { this.choice = { ...this.choice, meter: e.target.value }; void this.redraw(true); } },
       ...meters.map((m) => option(m, METERS[m] ?? m, this.choice.meter)));
     const axis = axes(report).length > 1 && el("div", { class: "switch", role: "group", "aria-label": "Axis" },
       ...axes(report).map((a) => el("button", { type: "button", id: `axis-${a}`, "aria-pressed": String(a === this.choice.axis), click: () => this.setAxis(a) }, a === "step" ? "steps" : a)));
@@ -79,13 +88,16 @@ export class RunView {
     this.tools.replaceChildren(
       el("label", { for: "pick-line" }, "Show"), line, ...(meter ? [el("label", { for: "pick-meter" }, "by"), meter] : []), el("span", { class: "push" }), axis || "",
       el("div", { class: "switch", role: "group", "aria-label": "Zoom" }, button("zoom-in", "+", "Zoom in", () => this.chart.scale(0.6)),
-        button("zoom-out", "−", "Zoom out", () => this.chart.scale(1 / 0.6)), button("zoom-all", "all", "Show everything", () => this.chart.reset())));
+        button("zoom-out", "−", "Zoom out", () => this.chart.scale(1 / 0.6)), button("zoom-all", "all", "Show all", () => this.chart.reset())));
     if (before) document.getElementById(before)?.focus();
   }
 
   /** @param {RunReport} report */
   fillBelow(report) {
     const { moves } = this;
+    // Who reads or works in it is not interrupted; what was unfolded stays so.
+    if (this.below.contains(document.activeElement)) return;
+    const unfolded = [...this.below.querySelectorAll("details[open]")].map((one) => one.closest("section")?.id);
     const column = (/** @type {(HTMLElement | null)[]} */ ...cards) => el("div", { class: "column" }, ...cards);
     const found = report.explanation ? explanation(report.explanation, moves) : { cards: [], rest: [] };
     const bytes = report.taxonomy?.looks.length ? taxonomy(report, report.taxonomy) : null;
@@ -93,6 +105,7 @@ export class RunView {
     const wide = [...found.cards, bytes, tree].filter((one) => one !== null);
     for (const one of wide) one.classList.add("wide");
     this.below.replaceChildren(column(death(report), evidence(report, moves)), column(facts(report), attempts(report, moves), roles(report), events(report, moves)), ...found.cards, bytes ?? "", ...found.rest, tree ?? "");
+    for (const id of unfolded) this.below.querySelector(`#${id} details`)?.setAttribute("open", "");
   }
 
   /** @param {string} who */

@@ -103,7 +103,7 @@ export function badge(verdict) {
 export function card(title, lead, ...children) {
   const id = `card-${title.toLowerCase().replace(/[^a-z]+/g, "-")}`;
   const head = el("h2", { id }, title);
-  return el("section", { class: "card", "aria-labelledby": id }, head, lead && el("p", { class: "lead" }, lead), ...children);
+  return el("section", { class: "card", id: `${id}-box`, "aria-labelledby": id }, head, lead && el("p", { class: "lead" }, lead), ...children);
 }
 
 /** What stands where there is nothing yet. @param {string} title @param {...(Node | string)} says */

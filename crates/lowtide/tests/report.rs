@@ -5,10 +5,14 @@ use std::process::Command;
 const LOWTIDE: &str = env!("CARGO_BIN_EXE_lowtide");
 
 fn report(name: &str, table: &str) -> String {
+    written(name, table, "r.html")
+}
+
+fn written(name: &str, table: &str, output: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
     let source = folder.path().join(name);
     std::fs::write(&source, table).unwrap();
-    let output = folder.path().join("r.html");
+    let output = folder.path().join(output);
     let mut command = Command::new(LOWTIDE);
     command.arg("report").arg(&source).arg("-o").arg(&output);
     let done = command.args(["--epoch-steps", "40"]).output().unwrap();
@@ -48,4 +52,17 @@ fn a_name_that_is_a_script_stays_a_name() {
     assert!(!html.contains("<script>alert"), "it would run");
     assert!(html.contains(r"\u003cscript\u003ealert(1)\u003c!--data--\u003e"));
     assert_eq!(html.matches("</script>").count(), 2);
+}
+
+#[test]
+fn the_chart_is_a_picture_and_the_text_is_no_mark_up() {
+    let svg = written("<b>&.csv", &rising(), "r.svg");
+    assert!(svg.starts_with("<svg ") && svg.trim_end().ends_with("</svg>"));
+    assert!(svg.contains("<polyline") && svg.contains("LEAK"));
+    assert!(!svg.contains("<b>") && !svg.contains("NaN"));
+    let text = written("a.csv", &rising(), "r.md");
+    assert!(
+        text.starts_with("### LEAK") && text.contains("| rate | 10.0 MB/step"),
+        "{text}"
+    );
 }

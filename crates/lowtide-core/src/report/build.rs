@@ -9,7 +9,7 @@ use crate::verdict::{Axis, Class, Meter, Verdict};
 
 use super::fold::{Detail, Picture};
 use super::grid::{Column, Grid, Range};
-use super::told::epoch_ends;
+use super::told::{epoch_ends, step_of};
 use super::{
     Event, Forecast, KindName, Line, LineName, LookRow, Process, Report, Room, SCHEMA, Stack,
     Taxonomy,
@@ -237,6 +237,11 @@ impl Picture {
 }
 
 impl Report {
+    /// Where a second of the run was in steps; none before the first one.
+    pub fn step_at(&self, second: f64) -> Option<f64> {
+        step_of(&self.steps, second)
+    }
+
     /// The report on a bare series, as a log or a table has it.
     pub fn of_series(
         track: &Track,

@@ -185,10 +185,24 @@ pub fn epoch_ends(length: Option<f64>, last: f64) -> impl Iterator<Item = Epoch>
 }
 
 fn time_of(steps: &[[f64; 2]], step: f64) -> Option<f64> {
-    let at = steps.partition_point(|[_, s]| *s < step);
-    let (after, before) = (steps.get(at)?, steps.get(at.checked_sub(1)?)?);
-    let share = (step - before[1]) / (after[1] - before[1]);
-    Some(before[0] + share * (after[0] - before[0]))
+    between(steps, step, 1)
+}
+
+/// Where a second was in steps: none before the first step, the last one after the last.
+pub(super) fn step_of(steps: &[[f64; 2]], second: f64) -> Option<f64> {
+    let [end, last] = *steps.last()?;
+    if second >= end {
+        return Some(last);
+    }
+    between(steps, second, 0)
+}
+
+/// From one column of the pairs to the other, in a straight line between neighbours.
+fn between(pairs: &[[f64; 2]], x: f64, of: usize) -> Option<f64> {
+    let at = pairs.partition_point(|pair| pair[of] <= x);
+    let (after, before) = (pairs.get(at)?, pairs.get(at.checked_sub(1)?)?);
+    let share = (x - before[of]) / (after[of] - before[of]);
+    Some(before[1 - of] + share * (after[1 - of] - before[1 - of]))
 }
 
 #[cfg(test)]

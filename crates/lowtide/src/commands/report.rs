@@ -8,13 +8,15 @@ use lowtide_core::report::Detail;
 
 use crate::commands::judge::SaidArgs;
 use crate::failure::Failure;
-use crate::show::page;
+use crate::show::{markdown, page, svg};
 use crate::source;
 
 /// Write a run as one page that works offline, or as a chart for an issue
 ///
 /// Examples:
 ///   lowtide report last -o report.html
+///   lowtide report last --format md | gh issue comment 12 -F -
+///   lowtide report last -o chart.svg
 ///   lowtide report run2.csv --examples 663 --batch 2 --accumulate 4 -o run2.html
 #[derive(clap::Args, Debug)]
 #[command(verbatim_doc_comment)]
@@ -24,18 +26,51 @@ pub struct ReportArgs {
     /// Where to write [default: stdout]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// [default: by the ending of FILE, else html]
+    #[arg(short, long, value_enum)]
+    format: Option<Format>,
     #[command(flatten)]
     said: SaidArgs,
 }
 
+#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+enum Format {
+    /// The page with its data
+    Html,
+    /// The verdict and its evidence, for an issue
+    Md,
+    /// The chart
+    Svg,
+}
+
+impl Format {
+    fn by_ending(output: Option<&Path>) -> Format {
+        match output
+            .and_then(Path::extension)
+            .and_then(|ending| ending.to_str())
+        {
+            Some("md") => Format::Md,
+            Some("svg") => Format::Svg,
+            _ => Format::Html,
+        }
+    }
+}
+
 pub fn run(args: &ReportArgs) -> Result<i32> {
-    if args.output.is_none() && std::io::stdout().is_terminal() {
+    let format = args
+        .format
+        .unwrap_or_else(|| Format::by_ending(args.output.as_deref()));
+    if format == Format::Html && args.output.is_none() && std::io::stdout().is_terminal() {
         return Err(Failure::usage("a page is not for a terminal")
             .hint("name a file: lowtide report last -o report.html")
             .into());
     }
     let report = source::report(&args.source, &args.said.said(), Detail::FILE)?;
-    let text = page::file(&report)?;
+    let text = match format {
+        Format::Html => page::file(&report)?,
+        Format::Md => markdown::render(&report),
+        Format::Svg => svg::render(&report),
+    };
     write(args.output.as_deref(), text.as_bytes())?;
     Ok(0)
 }

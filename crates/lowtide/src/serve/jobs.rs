@@ -31,9 +31,9 @@ const STARTS: usize = 30;
 const WINDOW: Duration = Duration::from_secs(60);
 /// A recording begins within milliseconds; on a machine that swaps it takes longer.
 const BEGINS_WITHIN: Duration = Duration::from_secs(20);
-/// Words of a command, and letters of one word: less than the kernel's own limits.
+/// Words of a command, and bytes of one word: 2,000 letters of any script, less than the kernel takes.
 const WORDS: usize = 1000;
-const LETTERS: usize = 32 << 10;
+const LETTERS: usize = 8000;
 /// What the job printed, beside its recording.
 const OUTPUT: &str = "output.log";
 
@@ -93,7 +93,8 @@ impl Job {
             .as_ref()
             .is_some_and(|cwd| !cwd.is_absolute() || !cwd.is_dir())
         {
-            return Err(Refusal::unclear(
+            return Err(Refusal::new(
+                StatusCode::UNPROCESSABLE_ENTITY,
                 "`cwd` is no folder, or not its whole path",
             ));
         }

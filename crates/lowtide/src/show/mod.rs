@@ -5,10 +5,12 @@ pub mod check;
 pub mod explain;
 pub mod jobs;
 pub mod json;
+pub mod markdown;
 pub mod mortem;
 pub mod page;
 pub mod style;
 pub mod summary;
+pub mod svg;
 pub mod text;
 pub mod tui;
 

@@ -134,6 +134,24 @@ mod tests {
         }
     }
 
+    /// Joined into one, two modules must not give the same name to two things.
+    #[test]
+    fn names_at_the_top_of_modules_are_unique() {
+        let mut names = std::collections::BTreeSet::new();
+        for line in MODULES.iter().flat_map(|module| module.lines()) {
+            let line = line.strip_prefix("export ").unwrap_or(line);
+            let line = line.strip_prefix("async ").unwrap_or(line);
+            let kinds = ["const ", "let ", "function* ", "function ", "class "];
+            let Some(rest) = kinds.iter().find_map(|kind| line.strip_prefix(kind)) else {
+                continue;
+            };
+            let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_');
+            let name = &rest[..end.unwrap_or(rest.len())];
+            assert!(names.insert(name), "{name} is there twice");
+        }
+        assert!(names.len() > 40);
+    }
+
     #[test]
     fn the_shell_has_its_places() {
         for place in ["policy", "style", "data", "script"] {

@@ -1,0 +1,85 @@
+// The server's pages while real jobs run.
+
+import assert from "node:assert/strict";
+import { cpSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { after, before, test } from "node:test";
+import { DAY, folder, launch, open, serve, start, until } from "./browser.js";
+
+let browser, place, server;
+
+before(async () => {
+  place = folder();
+  cpSync(DAY, path.join(place.path, "runs", "20260101-000000-day-1"), { recursive: true });
+  server = await serve(place.path);
+  browser = await launch();
+});
+
+after(async () => {
+  await browser?.close();
+  server?.child.kill();
+  place?.remove();
+});
+
+test("a running job is shown live, and its verdict changes on the page", async () => {
+  // Three steps are too few to say anything; the rest come when the page has shown that.
+  const go = path.join(place.path, "go");
+  const job = `import os, time
+for step in range(1, 100000):
+    print(f"step {step}/100000", flush=True)
+    while step == 3 and not os.path.exists(${JSON.stringify(go)}): time.sleep(0.02)
+    time.sleep(0.02)`;
+  const { child, found } = start(["run", "-i", "100ms", "--web=127.0.0.1:0", "--", "python3", "-c", job], place.path, "page: http://");
+  const address = /http:\/\/\S+/.exec(await found)[0];
+  const page = await open(browser);
+  await until("the first report", async () => (await page.request.get(address.replace("/runs/", "/api/v1/runs/") + "/report")).ok());
+  await page.goto(address);
+  await page.waitForSelector(".badge.too-early");
+  const first = await page.textContent(".pulse");
+  await page.waitForFunction((before) => document.querySelector(".pulse").textContent !== before, first);
+  writeFileSync(go, "");
+  await page.waitForSelector(".verdict-box:not(.too-early) .badge");
+  assert.match(await page.textContent("h1"), /not a leak/);
+  assert.match(await page.title(), /^(stable|warm-up|spikes): /);
+  child.kill();
+  assert.deepEqual(page.problems.filter((p) => !/ERR_|Failed to load/.test(p)), []);
+});
+
+test("the list leads to a run and to two runs side by side", async () => {
+  const page = await open(browser);
+  await page.goto(`${server.base}/`);
+  await page.waitForSelector("tbody tr:nth-child(2)");
+  const compare = page.getByRole("button", { name: "Compare two runs" });
+  assert.ok(await compare.isDisabled());
+  for (const box of await page.locator("tbody input").all()) await box.check();
+  await compare.click();
+  await page.waitForSelector("canvas.picture");
+  assert.match(page.url(), /\/compare\//);
+  assert.equal(await page.locator(".legend .key").count(), 2);
+  await page.goto(`${server.base}/`);
+  await page.getByRole("link", { name: "20260101-000000-day-1" }).click();
+  await page.waitForSelector("h1");
+  assert.deepEqual(page.problems, []);
+});
+
+test("zooming into a day brings finer columns, never more than two values a pixel", async () => {
+  const page = await open(browser);
+  const asked = [];
+  page.on("response", (response) => { if (response.url().includes("/series?")) asked.push(response); });
+  await page.goto(`${server.base}/runs/20260101-000000-day-1`);
+  await page.waitForSelector("#zoom-in");
+  for (let i = 0; i < 6; i++) await page.click("#zoom-in");
+  // Of the views on the way some may have been asked for as well.
+  const line = await until("finer data", async () => {
+    const latest = await asked.at(-1)?.json();
+    return latest && (latest.x.at(-1) - latest.x[0]) / latest.x.length < 20 && latest;
+  });
+  assert.ok(line.x.length <= 2 * 1280);
+  assert.deepEqual(page.problems, []);
+});
+
+test("what is not there is said plainly", async () => {
+  const page = await open(browser);
+  await page.goto(`${server.base}/runs/nobody`);
+  assert.match(await page.innerText("[role=alert]"), /there is no run `nobody`/);
+});
