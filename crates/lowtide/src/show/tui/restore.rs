@@ -11,7 +11,7 @@ use rustix::io::Errno;
 use crate::keeper::Sink;
 
 /// How long a terminal that takes nothing may hold up our end.
-const PATIENCE: Duration = Duration::from_millis(500);
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// What is to be undone.
 struct Taken {
@@ -50,10 +50,14 @@ pub fn give_back() {
 
 /// Writes all of it, or gives up on a terminal that takes nothing.
 pub fn write(sink: &Sink, mut bytes: &[u8]) {
-    let until = Instant::now() + PATIENCE;
+    let mut until = Instant::now() + PATIENCE;
     while !bytes.is_empty() {
         match sink.write(bytes) {
-            Ok(written) => bytes = &bytes[written..],
+            // Slow is not stuck: every byte that is taken renews the patience.
+            Ok(written) => {
+                bytes = &bytes[written..];
+                until = Instant::now() + PATIENCE;
+            }
             Err(Errno::INTR) => {}
             Err(Errno::AGAIN) => {
                 let left = until.saturating_duration_since(Instant::now());

@@ -21,7 +21,7 @@ use super::restore;
 /// Output of the job that waits to be shown at most; beyond that it is left out of the pane.
 const WAITING: usize = 4 << 20;
 /// How long the end of the thread is waited for: longer than it waits for the terminal itself.
-const CLOSE_WITHIN: Duration = Duration::from_secs(3);
+const CLOSE_WITHIN: Duration = Duration::from_secs(10);
 
 /// Whose the terminal's modes are, and who reads the keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
