@@ -281,6 +281,16 @@ impl Learnt {
             .max(0.0)
     }
 
+    /// How far apart the newest levels are.
+    pub fn swing(&self) -> f64 {
+        let levels = || self.ticks.iter().map(|(_, used, _)| *used);
+        let (low, high) = (
+            levels().fold(f64::INFINITY, f64::min),
+            levels().fold(0.0, f64::max),
+        );
+        (high - low).max(0.0)
+    }
+
     /// The newest slope was read from close looks.
     pub fn slope_is_fresh(&self) -> bool {
         let oldest = self.ticks.len().checked_sub(SLOPE_TICKS);

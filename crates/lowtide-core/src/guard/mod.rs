@@ -423,14 +423,13 @@ impl Policy {
     /// most what is missing to a predicted plateau.
     fn coming(&self, now: &Situation) -> f64 {
         let ahead = self.ahead(now.trainers);
-        let by_steps = match growth_per_step(now.verdict) {
-            Some(each) => self
-                .learnt
-                .growth_until(ahead)
-                .min(each * (ahead + 1) as f64),
-            None => self.learnt.growth_until(ahead),
-        };
-        let by_slope = self.learnt.raw_slope() * self.seconds_to_stop(ahead);
+        let mut by_steps = self.learnt.growth_until(ahead);
+        let mut by_slope = self.learnt.raw_slope() * self.seconds_to_stop(ahead);
+        if let Some(each) = growth_per_step(now.verdict) {
+            by_steps = by_steps.min(each * (ahead + 1) as f64);
+            // A level that goes up and down inside a step rises steeply, and not for long.
+            by_slope = by_slope.min(self.learnt.swing());
+        }
         let coming = by_steps.max(by_slope);
         match missing_to_plateau(now) {
             Some(missing) => coming.min(missing.max(self.learnt.growth_until(0))),

@@ -223,6 +223,28 @@ impl Job {
     }
 }
 
+#[test]
+fn a_settled_job_whose_level_swings_inside_its_steps_is_left_alone() {
+    let asked = |class: Class| {
+        let mut job = Job::new();
+        job.until_decided(30, |step| 500.0 + 10.0 * step as f64);
+        job.verdict = verdict(class);
+        (0..400).any(|look| {
+            if look % 8 == 0 {
+                job.step += 1;
+                job.mark(Phase::Train);
+            }
+            let used = 800.0 + 15.0 * f64::from(look % 4);
+            matches!(job.tick(0.05, used).decision, Decision::Ask { .. })
+        })
+    };
+    assert!(!asked(Class::WarmUp));
+    assert!(
+        asked(Class::TooEarly),
+        "the same rise would be a reason elsewhere"
+    );
+}
+
 /// Where a leak is asked after a save that took `spike`.
 fn asked_after_save(spike: f64) -> f64 {
     let mut job = Job::new();
