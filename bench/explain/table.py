@@ -1,4 +1,4 @@
-"""Every lab and every mode of examples/vision: what `lowtide explain` finds, beside what is expected.
+"""Every lab, and the modes of examples/vision that are in expected.json: what `lowtide explain` finds, beside what is expected.
 
     python3 bench/explain/table.py --lowtide target/release/lowtide [--labs FOLDER] [--vision FOLDER]
 

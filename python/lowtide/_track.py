@@ -108,8 +108,9 @@ class Track:
     def _sum_up(self, optimizer: Any) -> None:
         started = time.perf_counter()
         readings = _host.memory()
+        taken = None
         if self.census and self._first is not None:  # without a first look there is nothing to compare
-            self._take_census(types=True, due=True)
+            taken = self._take_census(types=True, due=True)
         grew = self.grew()
         sizing = self.sizing(readings, optimizer)
         if self.tracemalloc is not None:
@@ -118,7 +119,10 @@ class Track:
         self._spent += now - started
         ran = max(now - self._began, 1e-9)
         cost = {"seconds": round(self._spent, 4), "share": self._spent / ran, "slowest": round(self._slowest, 4)}
-        self._emit("end", {"grew": {line: 1 for line in grew}, "sizing": sizing, "cost": cost, "host": readings})
+        record: Dict[str, Any] = {"grew": {line: 1 for line in grew}, "sizing": sizing, "cost": cost, "host": readings}
+        if taken is not None:
+            record.update(taken.as_record())
+        self._emit("end", record)
         if self.lines:
             for line in grew:
                 _warn.say("lowtide: grew: " + line)

@@ -9,8 +9,11 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("peft")
 
-from conftest import PACKAGE  # noqa: E402
-from vision import KEPT_EPOCH, TRAIN  # noqa: E402
+from conftest import PACKAGE, ROOT  # noqa: E402
+from vision import KEPT_EPOCH, TRAIN, judge  # noqa: E402
+
+sys.path.insert(0, str(ROOT / "bench" / "explain"))
+import table  # noqa: E402
 
 RATED = ["list", "collator", "native", "graph-aux"]
 
@@ -84,6 +87,14 @@ def test_a_growing_log_history_is_a_leak(recordings):
     run = recordings["log-history"]
     assert run.verdict["verdict"] == "leak", run
     assert run.verdict["rate"]["value"] == pytest.approx(run.leaked, rel=0.10), run
+
+
+@pytest.mark.parametrize("name", sorted(table.EXPECTED["vision"]))
+def test_the_explanation_names_driver_memory_and_cause(recordings, name):
+    run = recordings[name]
+    found = judge(run.program, run.folder, verb="explain")
+    off, _ = table.faults(found, table.EXPECTED["vision"][name])
+    assert not off, (off, found["explanation"], run)
 
 
 def losses(output):

@@ -151,7 +151,7 @@ class Output:
         return self._data.decode(errors="replace")
 
 
-def judge(program, source, *flags):
-    done = subprocess.run([program, "judge", str(source), "--json", *flags], capture_output=True, text=True)
+def judge(program, source, *flags, verb="judge"):
+    done = subprocess.run([program, verb, str(source), "--json", *flags], capture_output=True, text=True)
     assert done.returncode in (0, 1, 3), done.stderr
     return json.loads(done.stdout)

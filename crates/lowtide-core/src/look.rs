@@ -26,6 +26,10 @@ pub struct Look {
     pub cpu: Micros,
 }
 
+/// How the words of a look begin that could not be finished: what was not read counts as
+/// [`Kind::OtherAnon`] then.
+pub const TIME_RAN_OUT: &str = "time ran out";
+
 impl Look {
     pub fn bytes(&self, kind: Kind) -> Bytes {
         let found = self.parts.iter().find(|part| part.kind == kind);

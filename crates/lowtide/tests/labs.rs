@@ -1,10 +1,13 @@
-//! Every lab, run for real under `lowtide run` and judged from its recording. The labs mostly
-//! sleep, so a few run side by side.
+//! Every lab, run for real under `lowtide run`, judged and explained from its recording. The labs mostly
+//! sleep, so a few run side by side. What the explanation must find stands in bench/explain/expected.json,
+//! which `bench/explain/table.py` prints too.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+
+use serde_json::Value;
 
 /// Labs that run at once: two cores, and most of a lab's time is sleep.
 const AT_ONCE: usize = 4;
@@ -15,6 +18,9 @@ const INTERVAL: &str = "100ms";
 /// Share of wall time for careful looks (PSS). The usual 0.1 % is made for hours: of 24 seconds it
 /// leaves a few looks, which come too late to see when copy-on-read ended.
 const BUDGET: &str = "5%";
+
+/// Share of the growth that the looks must account for.
+const ACCOUNTED: f64 = 0.9;
 
 struct Lab {
     name: &'static str,
@@ -89,23 +95,60 @@ fn fault(lab: &Lab, recordings: &Path) -> Option<String> {
     if !run.status.success() {
         return Some(format!("{}: the run failed\n{}", lab.name, shown(&run)));
     }
-    let judged = lowtide(&["judge", "--json"])
+    let judged = lowtide(&["explain", "--json"])
         .args(lab.judge)
         .arg(&recording)
         .output()
         .expect("lowtide starts");
-    let verdict: serde_json::Value = match serde_json::from_slice(&judged.stdout) {
+    let verdict: Value = match serde_json::from_slice(&judged.stdout) {
         Ok(verdict) => verdict,
         Err(error) => return Some(format!("{}: {error}\n{}", lab.name, shown(&judged))),
     };
     let called = verdict["verdict"].as_str().unwrap_or_default();
-    (!lab.expects.contains(&called)).then(|| {
-        format!(
+    if !lab.expects.contains(&called) {
+        return Some(format!(
             "{}: called {called}, expected {}\n{verdict:#}",
             lab.name,
             lab.expects.join(" or ")
-        )
-    })
+        ));
+    }
+    let off = misread(&verdict["explanation"], &expected()["labs"][lab.name]);
+    off.map(|off| format!("{}: {off}\n{verdict:#}", lab.name))
+}
+
+fn expected() -> Value {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench/explain/expected.json");
+    let text = std::fs::read(path).expect("bench/explain/expected.json");
+    serde_json::from_slice(&text).expect("JSON")
+}
+
+/// What the explanation says otherwise than expected: driver, kind of memory, playbook entry.
+fn misread(explanation: &Value, expected: &Value) -> Option<String> {
+    let any = |list: &Value, found: &Value| {
+        let list = list.as_array().expect("a list of what is right");
+        list.contains(found)
+    };
+    let driver = &explanation["drivers"][0]["name"];
+    if !any(&expected["driver"], driver) {
+        return Some(format!("grows with {driver}"));
+    }
+    let memory = &explanation["memory"];
+    if !expected["memory"].is_null() {
+        let kind = &memory["parts"][0]["kind"];
+        let accounted = memory["accounted"].as_f64().unwrap_or(0.0);
+        if !any(&expected["memory"], kind) || accounted < ACCOUNTED {
+            return Some(format!("bytes in {kind}, {accounted} accounted for"));
+        }
+    }
+    let candidates = explanation["candidates"].as_array().expect("candidates");
+    let entries: Vec<&Value> = candidates.iter().map(|c| &c["id"]).collect();
+    let wanted = expected["entry"].as_array().expect("entries");
+    let found = if wanted.is_empty() {
+        entries.is_empty()
+    } else {
+        entries.iter().take(2).any(|entry| wanted.contains(entry))
+    };
+    (!found).then(|| format!("entries {entries:?}, expected {wanted:?}"))
 }
 
 fn lowtide(arguments: &[&str]) -> Command {
@@ -159,4 +202,8 @@ fn the_table_has_every_lab() {
     let mut listed: Vec<&str> = LABS.iter().map(|lab| lab.name).collect();
     listed.sort_unstable();
     assert_eq!(found, listed);
+    let expected = expected();
+    let mut explained: Vec<&String> = expected["labs"].as_object().expect("labs").keys().collect();
+    explained.sort_unstable();
+    assert_eq!(found.iter().collect::<Vec<_>>(), explained);
 }

@@ -326,14 +326,17 @@ fn tell(
     let parts_at = tied
         .then(|| parts_at(first, this.name, line, looked))
         .flatten();
-    let unit = unit_of(this.name);
+    let counted = looked.epoch.is_some_and(|e| e.examples_per_step.is_some());
+    let unit = match this.name {
+        // How many examples a step takes is not known: then the steps of the first pass count.
+        "new-example" if !counted => "step of the first epoch",
+        name => unit_of(name),
+    };
     let mut says = format!(
-        "{} per {unit} (95 % interval {} to {}), {} {unit}{}; it explains {} of the variation",
+        "{} per {unit} (95 % interval {} to {}) over {seen:.0} of them; it explains {} of the variation",
         show_bytes(per_unit),
         show_bytes(low),
         show_bytes(high),
-        round(seen),
-        if round(seen) == "1" { "" } else { "s" },
         percent(this.fit.explained),
     );
     if this.name == "file-bytes" {
@@ -373,10 +376,6 @@ fn unit_of(name: &str) -> &str {
         "time" => "second",
         other => other,
     }
-}
-
-fn round(units: f64) -> String {
-    format!("{units:.0}")
 }
 
 /// Where the two will part, if that can be said.

@@ -1,7 +1,8 @@
 //! Gathers the signs: from a run with all that it remembers, or from a bare series.
 
+use crate::judge::words::percent;
 use crate::judge::{Looked, looked_at};
-use crate::look::{Kind, Look};
+use crate::look::{self, Kind, Look};
 use crate::mark::Phase;
 use crate::point::Context;
 use crate::process::Role;
@@ -21,6 +22,8 @@ use super::signs::{
 
 /// Blocks below this are nodes and headers; tensors and pictures are larger.
 const SMALL_BLOCK: f64 = 1024.0;
+/// Looks that saw less than this share of the growth say nothing about it.
+const COVERS: f64 = 0.2;
 /// Freed by the program, and still there.
 const FREED: [Kind; 2] = [Kind::GlibcFree, Kind::GlibcHoles];
 /// glibc's first mmap threshold and the last one that it may raise it to (mallopt(3)).
@@ -32,7 +35,7 @@ pub(crate) fn of_series(verdict: &Verdict, series: &Series, context: &Context) -
     let mut signs = Signs::blank(verdict.verdict, verdict.axis, verdict.meter);
     signs.job.name = verdict.source.clone();
     signs.drivers = drivers(verdict, series, &looked, driver::Counted::default());
-    course(&mut signs, verdict, &looked, context);
+    course(&mut signs, verdict, &looked);
     signs
 }
 
@@ -53,13 +56,13 @@ pub(crate) fn of_run(run: &Run, verdict: &Verdict, series: &Series, context: &Co
             compiles: track.is_some_and(|track| track.member.facts.libtorch),
         },
     );
-    course(&mut signs, verdict, &looked, context);
+    course(&mut signs, verdict, &looked);
     signs.job.name = run.header().name.clone();
     signs.job.command = run.header().command.clone();
     if let Some(track) = track {
         of_process(&mut signs, run, track, &looked, verdict.axis == Axis::Step);
     }
-    of_tree(&mut signs, run);
+    of_tree(&mut signs, run, verdict.axis == Axis::Step);
     signs.counted = counted(run);
     signs.around = span(run.around.0.first(), run.around.0.last());
     signs
@@ -72,7 +75,7 @@ fn span<T: Copy>(first: Option<&T>, last: Option<&T>) -> Option<Span<T>> {
     })
 }
 
-fn course(signs: &mut Signs, verdict: &Verdict, looked: &Looked, context: &Context) {
+fn course(signs: &mut Signs, verdict: &Verdict, looked: &Looked) {
     let growth = verdict.growth.as_ref();
     let (from, to) = growth.map_or((0.0, 0.0), |growth| (growth.from, growth.to));
     let part = looked.fine.from(from).until(f64::next_up(to));
@@ -93,7 +96,7 @@ fn course(signs: &mut Signs, verdict: &Verdict, looked: &Looked, context: &Conte
         steps: epoch.steps,
         begin: epoch.begin,
         end: epoch.end(),
-        examples: context.geometry.examples,
+        counted: epoch.examples_per_step.is_some(),
         with_it: verdict.verdict == Class::WarmUp
             && growth.is_some_and(|g| g.driver.as_deref() == Some("new-example")),
     });
@@ -108,11 +111,38 @@ fn of_process(signs: &mut Signs, run: &Run, track: &ProcessTrack, looked: &Looke
     signs.job.libcuda = facts.libcuda;
     signs.job.forked = facts.forked;
     signs.job.trains = track.member.role.trains();
+    // Looks before the first step show the start-up, which is no part of the growth.
     let looks = run.looks(track.member.id);
+    let begun = looks.partition_point(|(look, step)| match on_steps {
+        true => step.is_none_or(|step| (step as f64) < signs.course.begin),
+        false => look.at.seconds() < signs.course.begin,
+    });
+    let in_time = |look: &&memory::Looked| {
+        let late = |what: &String| what.contains(look::TIME_RAN_OUT);
+        !look.0.incomplete.iter().any(late)
+    };
+    let mut told: Vec<&memory::Looked> = looks[begun..].iter().filter(in_time).collect();
+    for looks in [&looks[begun..], looks] {
+        if told.len() < 2 {
+            told = looks.iter().collect();
+        }
+    }
     let floor = |look: &memory::Looked| floor_at(looked, on_steps, look);
-    if let Some((first, last)) = memory::pair(looks, floor) {
+    if let Some((first, last)) = memory::pair(&told, floor) {
         let role = track.member.role.to_string();
-        signs.memory = Some(memory::memory(looks, (first, last), &role));
+        let mut memory = memory::memory(looks, (first, last), &role);
+        signs.unread = memory
+            .incomplete
+            .iter()
+            .any(|what| what.contains(look::TIME_RAN_OUT));
+        let covered = memory.grew / signs.course.grew;
+        if signs.course.grew > 0.0 && covered < COVERS {
+            memory.incomplete.push(format!(
+                "the looks saw {} of the growth: they came before or after it",
+                percent(covered.max(0.0))
+            ));
+        }
+        signs.memory = Some(memory);
         let (first, last) = (&first.0, &last.0);
         signs.counts = Some(Span {
             first: first.counts,
@@ -125,7 +155,7 @@ fn of_process(signs: &mut Signs, run: &Run, track: &ProcessTrack, looked: &Looke
             .collect();
         signs.freed = Some(FREED.iter().map(|kind| last.bytes(*kind).as_f64()).sum());
     }
-    signs.parts = span(track.parts.parts.first(), track.parts.parts.last());
+    signs.parts = trained(&track.parts, on_steps, signs.course.begin);
     let mut files = track.parts.parts.iter().filter_map(|parts| parts.fds);
     signs.files = files.next().map(|first| Span {
         first,
@@ -211,9 +241,9 @@ fn inside(records: &Records, held: &Held) -> Option<InsideSign> {
     })
 }
 
-fn of_tree(signs: &mut Signs, run: &Run) {
+fn of_tree(signs: &mut Signs, run: &Run, on_steps: bool) {
     signs.roles = run
-        .role_growth()
+        .role_growth(on_steps)
         .map(|(line, grew)| RoleSign {
             role: line.role.to_owned(),
             count: line.count,
@@ -222,10 +252,11 @@ fn of_tree(signs: &mut Signs, run: &Run) {
             class: line.verdict,
         })
         .collect();
-    signs.tree_grew = Some(run.tree_growth());
+    signs.tree_grew = Some(run.tree_growth(on_steps));
+    let begin = signs.course.begin;
     let moved = |track: &ProcessTrack| {
-        let (first, last) = (track.parts.parts.first()?, track.parts.parts.last()?);
-        Some(last.held() - first.held())
+        let parts = trained(&track.parts, on_steps, begin)?;
+        Some(parts.last.held() - parts.first.held())
     };
     signs.watched_grew = run.watched().and_then(|(track, _)| moved(track));
     for track in run.processes() {
@@ -257,6 +288,16 @@ fn copies(run: &Run) -> Option<Copies> {
         copies.taken += taken;
     }
     (copies.forked > 0).then_some(copies)
+}
+
+/// What it held when training began, and last.
+fn trained(held: &Held, on_steps: bool, begin: f64) -> Option<Span<Parts>> {
+    let trains = |parts: &&Parts| match on_steps {
+        true => parts.at.step.is_some_and(|step| step >= begin),
+        false => parts.at.seconds >= begin,
+    };
+    let first = held.parts.iter().find(trains).or(held.parts.first());
+    span(first, held.parts.last())
 }
 
 fn nearest(held: &Held, seconds: f64) -> Option<&Parts> {

@@ -24,11 +24,11 @@ pub(crate) type Looked = (Look, Option<u64>);
 
 /// The two looks that tell most of the growth: the first and the last, unless one of them was taken
 /// on top of a spike or a tooth, which would hide what the floor did. `floor` is its height at a look.
-pub(crate) fn pair(
-    looks: &[Looked],
+pub(crate) fn pair<'a>(
+    looks: &[&'a Looked],
     floor: impl Fn(&Looked) -> Option<f64>,
-) -> Option<(&Looked, &Looked)> {
-    let (first, last) = (looks.first()?, looks.last()?);
+) -> Option<(&'a Looked, &'a Looked)> {
+    let (first, last) = (*looks.first()?, *looks.last()?);
     if first.0.at >= last.0.at {
         return None;
     }
@@ -44,6 +44,7 @@ pub(crate) fn pair(
     let pairs = looks.iter().enumerate().flat_map(|(i, a)| {
         let later = looks[i + 1..].iter();
         later.filter_map(move |b| {
+            let (a, b) = (*a, *b);
             let apart = b.0.at.since(a.0.at).seconds() / span;
             (apart >= APART).then_some((a, b, apart))
         })
@@ -137,7 +138,7 @@ pub(crate) fn grown<'a>(kind: Kind, first: &'a Look, last: &'a Look) -> Vec<Memb
             let (count, bytes) = before(&member.name);
             Member {
                 name: &member.name,
-                count: member.count as i64 - count as i64,
+                count: (member.count as i64).saturating_sub(count as i64),
                 bytes: member.bytes.as_f64() - bytes.as_f64(),
             }
         })

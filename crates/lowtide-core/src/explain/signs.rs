@@ -30,6 +30,8 @@ pub(crate) struct Signs {
     pub epoch: Option<EpochSign>,
     pub job: Job,
     pub memory: Option<Memory>,
+    /// Time ran out in a look: what was not read counts as memory of no kind.
+    pub unread: bool,
     pub counts: Option<Span<Counts>>,
     /// Growth of glibc's blocks by size, from the looks.
     pub blocks: Option<Blocks>,
@@ -82,7 +84,8 @@ pub(crate) struct EpochSign {
     pub steps: f64,
     pub begin: f64,
     pub end: f64,
-    pub examples: Option<u64>,
+    /// How many examples a step takes is known.
+    pub counted: bool,
     /// Growth ended with it.
     pub with_it: bool,
 }
@@ -182,6 +185,7 @@ impl Signs {
             epoch: None,
             job: Job::default(),
             memory: None,
+            unread: false,
             counts: None,
             blocks: None,
             freed: None,
@@ -223,7 +227,7 @@ impl Signs {
 
     /// Share of the growth that these kinds of memory hold.
     pub fn share(&self, kinds: &[Kind]) -> Option<f64> {
-        let memory = self.memory_that_grew()?;
+        let memory = self.memory_that_grew().filter(|_| !self.unread)?;
         let of = memory
             .parts
             .iter()

@@ -37,7 +37,10 @@ impl Epoch {
         Some(Epoch {
             steps,
             begin,
-            examples_per_step: context.geometry.examples_per_step(),
+            examples_per_step: context.geometry.examples_per_step().or_else(|| {
+                let examples = context.geometry.examples? as f64;
+                Some(examples / steps)
+            }),
         })
     }
 

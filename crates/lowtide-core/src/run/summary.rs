@@ -110,17 +110,16 @@ impl Run {
     }
 
     /// Each role with what its floor grew by over the run.
-    pub(crate) fn role_growth(&self) -> impl Iterator<Item = (RoleLine, f64)> {
-        self.role_lines().into_iter().map(|line| {
-            let lines = &self.roles[line.role].lines;
-            let grew = floor_ends(&lines.time).map_or(0.0, |(first, last)| last - first);
+    pub(crate) fn role_growth(&self, on_steps: bool) -> impl Iterator<Item = (RoleLine, f64)> {
+        self.role_lines().into_iter().map(move |line| {
+            let grew = self.roles[line.role].lines.grew(on_steps);
             (line, grew)
         })
     }
 
     /// What the floor of the tree grew by over the run.
-    pub(crate) fn tree_growth(&self) -> f64 {
-        floor_ends(&self.tree.time).map_or(0.0, |(first, last)| last - first)
+    pub(crate) fn tree_growth(&self, on_steps: bool) -> f64 {
+        self.tree.grew(on_steps)
     }
 
     fn role_lines(&self) -> Vec<RoleLine> {

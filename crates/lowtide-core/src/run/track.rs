@@ -77,6 +77,14 @@ impl Lines {
     }
 }
 
+impl Lines {
+    /// What the floor grew by, since the first step where steps are the axis.
+    pub fn grew(&self, on_steps: bool) -> f64 {
+        let series = if on_steps { &self.step } else { &self.time };
+        floor_ends(series).map_or(0.0, |(first, last)| last - first)
+    }
+}
+
 /// All living processes of one role at one look.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Together {

@@ -21,7 +21,7 @@ use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use lowtide_core::look::{Allocator, Counts, Kind, Look, LookWhy, Part};
+use lowtide_core::look::{Allocator, Counts, Kind, Look, LookWhy, Part, TIME_RAN_OUT};
 use lowtide_core::process::ProcId;
 use lowtide_core::sample::{Gap, GapWhy};
 use lowtide_core::units::{Bytes, Micros, show_bytes};
@@ -135,7 +135,7 @@ pub fn take(proc: &Proc, id: ProcId, options: Options) -> Result<Look, Gap> {
     incomplete.extend(unsteady(&parts, held));
     if deadline <= Instant::now() {
         incomplete.push(format!(
-            "time ran out after {:.1} s: what was not read yet counts as other anonymous memory",
+            "{TIME_RAN_OUT} after {:.1} s: what was not read yet counts as other anonymous memory",
             options.within.as_secs_f64()
         ));
     }

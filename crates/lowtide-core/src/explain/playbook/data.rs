@@ -163,8 +163,13 @@ fn first_touch(signs: &Signs) -> Vec<Sign> {
     let driver = signs.drivers.first().filter(|d| d.name == "new-example");
     let straight = match driver {
         Some(driver) if driver.explains >= 0.9 => seen(format!(
-            "{} per new example ({} to {}), the same for all of them",
+            "{} per {} ({} to {}), the same for all of them",
             show_bytes(driver.per_unit),
+            if epoch.counted {
+                "new example"
+            } else {
+                "step of the first epoch"
+            },
             show_bytes(driver.low),
             show_bytes(driver.high)
         )),

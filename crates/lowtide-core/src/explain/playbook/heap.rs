@@ -116,7 +116,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     },
     Entry {
         id: "P39",
-        title: "blocks from malloc are kept: arrays, pictures, buffers, C code",
+        title: "blocks from malloc are kept: arrays, tensors, pictures, buffers of C code",
         cause: "code that runs in every step keeps what it allocates: a collator or transform with a list, a decoder, an extension that does not free",
         fix: "let go of it in the step; free or close what native code returns",
         sources: &["https://bloomberg.github.io/memray/native_mode.html"],
@@ -362,15 +362,17 @@ fn mappings(signs: &Signs) -> Vec<Sign> {
         // Neighbours are merged by the kernel into one.
         _ => unknown("the number of mappings hardly changed: neighbours are merged"),
     };
-    vec![
+    let known = |memory: &super::super::Memory| memory.incomplete.is_empty();
+    let key = if signs.memory.as_ref().is_none_or(known) {
         carried_by(
             signs,
             &[Kind::OtherAnon],
             "anonymous mappings outside malloc and Python",
-        ),
-        goes_on(signs),
-        maps,
-    ]
+        )
+    } else {
+        unknown("the looks are incomplete: memory of no known kind may be malloc's")
+    };
+    vec![key, goes_on(signs), maps]
 }
 
 fn threads(signs: &Signs) -> Vec<Sign> {

@@ -136,9 +136,7 @@ impl Entry {
         }
         let missing = signature.iter().find_map(Sign::unknown);
         match missing {
-            Some(missing) if self.blamed.is_some() || score >= LEAST_SCORE => {
-                Found::Untested(say(missing))
-            }
+            Some(missing) if self.blamed.is_some() => Found::Untested(say(missing)),
             _ => Found::Nothing,
         }
     }

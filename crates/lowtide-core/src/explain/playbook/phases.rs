@@ -168,11 +168,13 @@ pub(super) const ENTRIES: &[Entry] = &[
 
 fn excursion(signs: &Signs, excursion: &Excursion, name: &str) -> Vec<Sign> {
     if excursion.seen == 0 {
-        return vec![if signs.recorded {
-            not(format!("no {name} was seen"))
+        return if signs.recorded {
+            Vec::new()
         } else {
-            unknown(format!("a bare log does not say when a {name} runs"))
-        }];
+            vec![unknown(format!(
+                "a bare log does not say when a {name} runs"
+            ))]
+        };
     }
     let key = if large(signs, excursion.rise) {
         seen(format!(

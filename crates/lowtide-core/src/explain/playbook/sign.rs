@@ -64,7 +64,7 @@ pub(super) fn unknown(says: impl Into<String>) -> Sign {
 
 pub(super) const BARE: &str =
     "a bare log shows one number; `lowtide run -- …` records what would tell";
-const NO_LOOKS: &str = "no two looks into the process show where the bytes are";
+const NO_LOOKS: &str = "no two whole looks into the process show where the bytes are";
 const NO_TENSORS: &str = "tensors were not counted: lowtide.hf.LowtideCallback() does";
 
 /// It has not stopped.
@@ -106,10 +106,9 @@ pub(super) fn goes_on(signs: &Signs) -> Sign {
 
 /// These kinds of memory carry the growth.
 pub(super) fn carried_by(signs: &Signs, kinds: &[Kind], name: &str) -> Sign {
-    let Some(memory) = signs.memory_that_grew() else {
+    let (Some(memory), Some(share)) = (signs.memory_that_grew(), signs.share(kinds)) else {
         return unknown(if signs.recorded { NO_LOOKS } else { BARE });
     };
-    let share = signs.share(kinds).unwrap_or(0.0);
     let grew = share * memory.grew;
     let largest = memory.parts.first();
     if share >= CARRIES {

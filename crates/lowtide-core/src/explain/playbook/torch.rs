@@ -376,7 +376,7 @@ fn first_steps(signs: &Signs) -> Vec<Sign> {
         (Sign::Seen(_), false) => vec![unknown(
             "one step at the start, but a bare log does not show what was loaded",
         )],
-        (_, true) if !signs.job.libtorch => Vec::new(),
+        (_, true) if !signs.job.libtorch || signs.class == Class::Leak => Vec::new(),
         (_, true) => vec![key, seen("the process loads torch")],
         _ => vec![key],
     }

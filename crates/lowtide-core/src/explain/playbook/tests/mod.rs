@@ -103,7 +103,7 @@ fn warm_up() -> Signs {
         steps: 100.0,
         begin: 0.0,
         end: 100.0,
-        examples: Some(800),
+        counted: true,
         with_it: true,
     });
     signs.drivers = vec![driver("new-example")];

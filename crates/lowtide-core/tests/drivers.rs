@@ -1,0 +1,327 @@
+//! Runs made by hand whose growth is known to follow one count: it is the one that is named, and what
+//! cannot be told from it is named beside it.
+
+use lowtide_core::entry::Entry;
+use lowtide_core::explain::Explanation;
+use lowtide_core::look::{Allocator, Counts, Kind, Look, LookWhy, Part};
+use lowtide_core::mark::{Geometry, Mark, MarkSource, Phase};
+use lowtide_core::process::{Facts, Member, ProcId, Role};
+use lowtide_core::run::Run;
+use lowtide_core::sample::{Reading, Sample, TreeSum};
+use lowtide_core::units::{Bytes, Micros};
+use lowtide_core::verdict::{Class, Verdict};
+
+const MB: f64 = 1e6;
+const ID: ProcId = ProcId { pid: 7, start: 1 };
+
+fn jitter(n: u64) -> f64 {
+    (n.wrapping_mul(2_654_435_761) % 1000) as f64 * 200.0
+}
+
+/// A trainer whose loop is told step by step.
+struct Job {
+    run: Run,
+    second: f64,
+    ticks: u64,
+}
+
+impl Job {
+    fn new(geometry: Option<Geometry>) -> Job {
+        let mut run = Run::new();
+        run.apply(&Entry::Member(Member {
+            id: ID,
+            parent: None,
+            facts: Facts {
+                argv: vec!["python".to_owned(), "train.py".to_owned()],
+                libtorch: true,
+                ..Facts::default()
+            },
+            role: Role::Trainer,
+            why: "a test said so".to_owned(),
+        }));
+        run.apply(&Entry::Watch {
+            at: Micros(0),
+            id: ID,
+            why: "libtorch mapped".to_owned(),
+        });
+        let mut job = Job {
+            run,
+            second: 0.0,
+            ticks: 0,
+        };
+        job.mark(Mark {
+            geometry,
+            ..Mark::default()
+        });
+        job
+    }
+
+    fn now(&self) -> Micros {
+        Micros((self.second * 1e6) as u64)
+    }
+
+    fn mark(&mut self, mark: Mark) {
+        self.run.apply(&Entry::Mark(Mark {
+            at: self.now(),
+            source: MarkSource::Callback,
+            ..mark
+        }));
+    }
+
+    fn step(&mut self, step: u64, seconds: f64) {
+        self.second += seconds;
+        self.mark(Mark {
+            step: Some(step),
+            phase: Some(Phase::Train),
+            ..Mark::default()
+        });
+    }
+
+    fn phase(&mut self, phase: Phase) {
+        self.mark(Mark {
+            phase: Some(phase),
+            ..Mark::default()
+        });
+    }
+
+    fn sample(&mut self, held: f64) {
+        self.second += 0.01;
+        let anon = Bytes((held + jitter(self.ticks)) as u64);
+        self.ticks += 1;
+        self.run.apply(&Entry::Sample(Sample {
+            seq: self.ticks,
+            at: self.now(),
+            readings: vec![Reading {
+                id: ID,
+                anon,
+                file: Bytes::ZERO,
+                shmem: Bytes::ZERO,
+                swap: Bytes::ZERO,
+                vsize: Bytes(1 << 40),
+                peak: anon,
+                threads: 1,
+                fds: None,
+                cpu: Micros::default(),
+                minor_faults: 0,
+                major_faults: 0,
+                gpu: None,
+                pss: None,
+            }],
+            tree: TreeSum {
+                held: anon,
+                ..TreeSum::default()
+            },
+            ..Sample::default()
+        }));
+    }
+
+    fn look(&mut self, parts: &[(Kind, f64)]) {
+        let held: f64 = parts.iter().map(|(_, bytes)| bytes).sum();
+        self.run.apply(&Entry::Look(Look {
+            at: self.now(),
+            id: ID,
+            why: LookWhy::Due,
+            parts: parts
+                .iter()
+                .map(|(kind, bytes)| Part {
+                    kind: *kind,
+                    bytes: Bytes(*bytes as u64),
+                    members: Vec::new(),
+                })
+                .collect(),
+            held: Bytes(held as u64),
+            allocator: Allocator::Glibc,
+            counts: Counts::default(),
+            incomplete: Vec::new(),
+            wall: Micros(1000),
+            cpu: Micros(1000),
+        }));
+    }
+
+    fn explained(&self) -> (Verdict, Explanation) {
+        let (verdict, _, explanation) = self.run.explained();
+        (verdict, explanation)
+    }
+}
+
+fn names(explanation: &Explanation) -> Vec<&str> {
+    let tied = explanation.drivers.iter().enumerate();
+    tied.filter(|(i, driver)| *i == 0 || driver.tied)
+        .map(|(_, driver)| driver.name.as_str())
+        .collect()
+}
+
+/// Every tenth step ends with a phase, which keeps 12 MB.
+fn per(phase: Phase) -> Job {
+    let mut job = Job::new(None);
+    let mut kept = 0.0;
+    for step in 1..=240 {
+        // A pace of its own, so that time says nothing.
+        job.step(step, if step % 3 == 0 { 0.9 } else { 0.3 });
+        job.sample(500.0 * MB + kept);
+        if step % 10 == 0 {
+            job.phase(phase);
+            kept += 12.0 * MB;
+            job.sample(520.0 * MB + kept);
+            job.phase(Phase::Train);
+        }
+        job.sample(500.0 * MB + kept);
+    }
+    job
+}
+
+#[test]
+fn growth_with_each_evaluation_or_save_is_told_from_steps() {
+    for (phase, name) in [(Phase::Eval, "evaluation"), (Phase::Save, "save")] {
+        let (verdict, explanation) = per(phase).explained();
+        assert_eq!(verdict.verdict, Class::Leak, "{verdict:#?}");
+        assert_eq!(names(&explanation), [name], "{:#?}", explanation.drivers);
+        let driver = &explanation.drivers[0];
+        assert!(
+            driver.low <= 12.0 * MB && 12.0 * MB <= driver.high,
+            "{driver:?}"
+        );
+        assert!(driver.margin.unwrap() > 2.0, "{driver:?}");
+        let entry = if phase == Phase::Eval { "P11" } else { "P20" };
+        assert_eq!(explanation.candidates[0].id, entry);
+    }
+}
+
+#[test]
+fn few_evaluations_are_not_told_from_steps() {
+    let mut job = Job::new(None);
+    let mut kept = 0.0;
+    for step in 1..=240 {
+        job.step(step, 0.5);
+        // By steps in truth, and noisy; evaluations come along.
+        kept += MB;
+        job.sample(500.0 * MB + kept + 120.0 * jitter(step));
+        if step % 2 == 0 {
+            job.phase(Phase::Eval);
+            job.phase(Phase::Train);
+        }
+        job.sample(500.0 * MB + kept + 120.0 * jitter(step + 7));
+    }
+    let (_, explanation) = job.explained();
+    assert_eq!(explanation.drivers[0].name, "step");
+    let evaluation = explanation.drivers.iter().find(|d| d.name == "evaluation");
+    assert!(evaluation.is_some_and(|d| d.tied && d.parts_at.is_some()));
+    assert!(explanation.candidates.iter().all(|c| c.id != "P11"));
+}
+
+#[test]
+fn steps_and_time_part_when_the_pace_changes() {
+    for (changes, by_time) in [(false, false), (true, false), (true, true)] {
+        let mut job = Job::new(None);
+        for step in 1..=300 {
+            let slow = changes && step > 150;
+            job.step(step, if slow { 2.0 } else { 0.5 });
+            let units = if by_time { job.second } else { step as f64 };
+            job.sample(500.0 * MB + units * MB);
+            job.sample(500.0 * MB + units * MB);
+        }
+        let (_, explanation) = job.explained();
+        let expected: &[&str] = match (changes, by_time) {
+            (false, _) => &["step", "time"],
+            (true, false) => &["step"],
+            (true, true) => &["time"],
+        };
+        // Growth by time bends on the axis of steps: the judge may look at its straight end alone.
+        if by_time {
+            assert!(
+                names(&explanation).contains(&"time"),
+                "{:#?}",
+                explanation.drivers
+            );
+        } else {
+            assert_eq!(names(&explanation), expected, "{:#?}", explanation.drivers);
+        }
+    }
+}
+
+#[test]
+fn log_calls_in_every_step_are_named_beside_the_steps() {
+    let mut job = Job::new(None);
+    for step in 1..=200 {
+        job.step(step, 0.5);
+        job.run.apply(&Entry::Record {
+            at: job.now(),
+            pid: ID.pid,
+            json: r#"{"log":{"loss":1.0},"moment":"log"}"#.to_owned(),
+        });
+        job.sample(500.0 * MB + step as f64 * MB);
+        job.sample(500.0 * MB + step as f64 * MB);
+    }
+    let (_, explanation) = job.explained();
+    assert_eq!(names(&explanation)[0], "step");
+    assert!(names(&explanation).contains(&"log"));
+    let loggers = explanation
+        .untested
+        .iter()
+        .any(|s| s.about.starts_with("P21"));
+    assert!(loggers, "{:#?}", explanation.untested);
+}
+
+#[test]
+fn the_judge_and_the_drivers_agree_on_new_examples() {
+    let geometry = Geometry {
+        examples: Some(640),
+        batch: Some(2),
+        accumulate: Some(4),
+        ..Geometry::default()
+    };
+    let mut job = Job::new(Some(geometry));
+    for step in 1..=240 {
+        job.step(step, 0.5);
+        let seen = step.min(80) as f64 * 8.0;
+        for _ in 0..2 {
+            job.sample(500.0 * MB + seen * MB);
+        }
+        if step % 30 == 10 {
+            job.look(&[
+                (Kind::GlibcMapped, 400.0 * MB + seen * MB),
+                (Kind::PythonLive, 100.0 * MB),
+            ]);
+        }
+    }
+    let (verdict, explanation) = job.explained();
+    let growth = verdict.growth.unwrap();
+    assert_eq!(growth.driver.as_deref(), Some("new-example"));
+    assert_eq!(names(&explanation), ["new-example"]);
+    let driver = &explanation.drivers[0];
+    assert!((driver.per_unit / MB - 1.0).abs() < 0.02, "{driver:?}");
+    assert!((driver.per_unit / growth.per_unit.unwrap() - 1.0).abs() < 0.05);
+    let first = &explanation.candidates[0];
+    assert_eq!((first.id.as_str(), first.score), ("P01", 1.0));
+    let memory = explanation.memory.unwrap();
+    assert_eq!(memory.parts[0].kind, Kind::GlibcMapped);
+    assert!(memory.accounted > 0.99);
+    assert_eq!(verdict.suspects.len(), 2, "{:?}", verdict.suspects);
+}
+
+/// A look on top of a spike would show the spike, not the leak.
+#[test]
+fn looks_that_stand_on_the_floor_are_compared() {
+    let mut job = Job::new(None);
+    for step in 1..=240_u64 {
+        job.step(step, 0.5);
+        let leak = step as f64 * 0.5 * MB;
+        job.sample(300.0 * MB + leak);
+        let spike = if step % 40 == 0 { 400.0 * MB } else { 0.0 };
+        if spike > 0.0 {
+            job.sample(300.0 * MB + leak + spike);
+        }
+        if step % 20 == 0 {
+            job.look(&[
+                (Kind::GlibcLive, 300.0 * MB + leak),
+                (Kind::OtherAnon, spike),
+            ]);
+        }
+        job.sample(300.0 * MB + leak);
+    }
+    let (verdict, explanation) = job.explained();
+    assert_eq!(verdict.verdict, Class::Leak, "{verdict:#?}");
+    let memory = explanation.memory.unwrap();
+    assert_eq!(memory.parts[0].kind, Kind::GlibcLive, "{memory:#?}");
+    assert!(memory.parts[0].share > 0.9, "{memory:#?}");
+}

@@ -1,0 +1,179 @@
+//! Whatever a run was told, explaining it does not panic, claims nothing of a stable run but copies by
+//! workers, and gives shares and scores that are shares.
+
+use lowtide_core::entry::Entry;
+use lowtide_core::look::{Allocator, Counts, Kind, Look, LookWhy, Part, PartMember};
+use lowtide_core::mark::{Geometry, Mark, MarkSource, Phase};
+use lowtide_core::process::{Facts, Member, ProcId, Role};
+use lowtide_core::run::Run;
+use lowtide_core::sample::{Pss, Reading, Sample, TreeSum};
+use lowtide_core::units::{Bytes, Micros};
+use lowtide_core::verdict::Class;
+use proptest::prelude::*;
+
+const ROLES: [Role; 6] = [
+    Role::Trainer,
+    Role::LoaderWorker,
+    Role::CompileWorker,
+    Role::Rank { rank: 0, world: 2 },
+    Role::Logger,
+    Role::Other,
+];
+const KINDS: [Kind; 7] = [
+    Kind::PythonLive,
+    Kind::GlibcLive,
+    Kind::GlibcFree,
+    Kind::GlibcHoles,
+    Kind::OtherAnon,
+    Kind::Shared,
+    Kind::FileClean,
+];
+
+/// One thing that a run may be told, from four numbers.
+fn entry(now: u64, (what, a, b, c): (u8, u64, u64, u64)) -> Entry {
+    let at = Micros(now);
+    let pid = (a % 4) as u32;
+    let id = ProcId { pid, start: 1 };
+    let size = |n: u64| Bytes(n % 4_000_000_000);
+    match what % 12 {
+        0 => Entry::Member(Member {
+            id,
+            parent: Some(ProcId { pid: 0, start: 1 }),
+            facts: Facts {
+                libtorch: b % 2 == 0,
+                libcuda: b % 3 == 0,
+                forked: b % 5 == 0,
+                ..Facts::default()
+            },
+            role: ROLES[(c % 6) as usize],
+            why: String::new(),
+        }),
+        1 => Entry::Watch {
+            at,
+            id,
+            why: String::new(),
+        },
+        2 => Entry::Gone { id, at },
+        3 => Entry::Record {
+            at,
+            pid,
+            json: match c % 4 {
+                0 => format!(
+                    r#"{{"moment":"step","tensors":{{"cpu":{b}}},"storage_bytes":{{"cpu":{c}}},"gc_objects":{b}}}"#
+                ),
+                1 => format!(r#"{{"moment":"cleanup","cleanup":{{"gc":{b},"trim":-{c}}}}}"#),
+                2 => r#"{"moment":"log","log":{}}"#.to_owned(),
+                _ => r#"{"moment":"end","grew":{"dict 1 -> 2":1},"tensors":7}"#.to_owned(),
+            },
+        },
+        4 => Entry::Look(Look {
+            at,
+            id,
+            why: LookWhy::Due,
+            parts: vec![Part {
+                kind: KINDS[(b % 7) as usize],
+                bytes: size(c),
+                members: vec![PartMember {
+                    name: ["80 B blocks", "blocks of 1.02 kB to 1.15 kB", "no name"]
+                        [(c % 3) as usize]
+                        .to_owned(),
+                    count: b,
+                    bytes: size(b),
+                }],
+            }],
+            held: size(b),
+            allocator: Allocator::Glibc,
+            counts: Counts::default(),
+            incomplete: Vec::new(),
+            wall: Micros(1),
+            cpu: Micros(1),
+        }),
+        5 | 6 => Entry::Mark(Mark {
+            at,
+            source: MarkSource::Callback,
+            step: Some(b % 500),
+            epoch: (c % 3 == 0).then_some(b as f64 / 7.0),
+            phase: [
+                None,
+                Some(Phase::Train),
+                Some(Phase::Eval),
+                Some(Phase::Save),
+            ][(c % 4) as usize],
+            geometry: (c % 7 == 0).then_some(Geometry {
+                examples: Some(b),
+                batch: Some(c % 3),
+                ..Geometry::default()
+            }),
+            ..Mark::default()
+        }),
+        _ => {
+            let reading = |pid: u32, anon: u64| Reading {
+                id: ProcId { pid, start: 1 },
+                anon: size(anon),
+                file: size(c),
+                shmem: size(b % 1000),
+                swap: Bytes(c % 2),
+                vsize: Bytes(1 << 40),
+                peak: Bytes(1),
+                threads: (b % 100) as u32,
+                fds: Some((c % 100) as u32),
+                cpu: Micros(0),
+                minor_faults: 0,
+                major_faults: 0,
+                gpu: (c % 9 == 0).then(|| size(b)),
+                pss: (c % 2 == 0).then(|| Pss {
+                    uss: size(c),
+                    ..Pss::default()
+                }),
+            };
+            Entry::Sample(Sample {
+                seq: now,
+                at,
+                readings: (0..4)
+                    .map(|pid| reading(pid, b.wrapping_add(u64::from(pid).wrapping_mul(c))))
+                    .collect(),
+                tree: TreeSum {
+                    held: size(b),
+                    ..TreeSum::default()
+                },
+                ..Sample::default()
+            })
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(192))]
+
+    #[test]
+    fn explaining_never_panics_and_shares_are_shares(
+        told in proptest::collection::vec(any::<(u8, u64, u64, u64)>(), 0..400),
+        rises in any::<bool>(),
+    ) {
+        let mut run = Run::new();
+        for (n, mut one) in told.into_iter().enumerate() {
+            if rises {
+                // Growth, so that there is something to explain.
+                one.2 = n as u64 * 5_000_000 + one.2 % 1_000_000;
+            }
+            run.apply(&entry(n as u64 * 1_000_000, one));
+        }
+        let (verdict, _, explanation) = run.explained();
+        for driver in &explanation.drivers {
+            prop_assert!((0.0..=1.0).contains(&driver.explains));
+            prop_assert!(driver.low <= driver.high);
+        }
+        for candidate in &explanation.candidates {
+            prop_assert!((0.5..=1.0).contains(&candidate.score));
+            prop_assert!(!candidate.because.is_empty());
+            prop_assert!(verdict.verdict != Class::Stable || candidate.id == "P02");
+        }
+        if let Some(memory) = &explanation.memory {
+            prop_assert!((0.0..=1.0).contains(&memory.accounted));
+        }
+        for suspect in &verdict.suspects {
+            prop_assert!((0.0..=1.0).contains(&suspect.share));
+        }
+        prop_assert!(serde_json::to_string(&explanation).is_ok());
+    }
+}
