@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from guarding import JOBS, Group, Job, judge, needs_limit, trace
+from guarding import JOBS, MEMORY, Group, Job, judge, needs_limit, trace
 
 STEPS = JOBS / "steps.py"
 GUARD = ["--guard", "--resume-arg", "--resume {checkpoint}", "--checkpoints", "out"]
@@ -316,3 +316,14 @@ def test_a_job_that_was_stopped_goes_on_as_if_nothing_had_been(tmp_path, program
     assert run.wait() == 0, run.output[-3000:]
     assert trace(tmp_path / "trace") == (list(range(1, 151)), chain(150))
     assert limited.oom_kills == 0
+
+
+@needs_limit
+def test_an_isolated_job_has_a_group_of_its_own_that_goes_with_it(tmp_path, program):
+    flags = [*GUARD, "--isolate", "--limit", "150MB"]
+    run = job(tmp_path, program, "--leak", "2", flags=flags)
+    assert run.wait() == 0, run.output[-3000:]
+    assert trace(tmp_path / "trace") == (list(range(1, 151)), chain(150))
+    group = re.search(r"left below 150 MB \(cgroup (/\S*lowtide-%d)\)" % run.process.pid, run.output)
+    assert run.restarts >= 2 and group, run.output[-3000:]
+    assert not (MEMORY / group.group(1).lstrip("/")).exists()
