@@ -18,6 +18,7 @@ REQUEST_AT = 12
 REQUEST_STOP = 1
 STOP_AT = slice(16, 24)
 HEARTBEAT_AT = slice(24, 32)
+TRIMS_AT = slice(32, 36)
 # A watcher that has not ticked for a minute is gone, and what it asked for is void (the protocol).
 STALE_NS = 60 * 1_000_000_000
 # A folder is looked for at most this often: a stat costs a few microseconds, a mark should not.
@@ -29,7 +30,7 @@ MAX_DATAGRAM = 32 * 1024
 class Link:
     """One watcher, as seen from this process."""
 
-    __slots__ = ("folder", "address", "identity", "_socket", "page")
+    __slots__ = ("folder", "address", "identity", "_socket", "page", "_trims")
 
     def __init__(self, folder: str, identity: Tuple[int, int, int]) -> None:
         self.folder = folder
@@ -37,6 +38,8 @@ class Link:
         self.identity = identity
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC)
         self.page: Optional[mmap.mmap] = _map_page(os.path.join(folder, "page"))
+        # What was asked before we came was asked of somebody else.
+        self._trims = b"" if self.page is None else self.page[TRIMS_AT]
 
     def send(self, data: bytes) -> bool:
         """Send or drop. False when the watcher is gone, so that the caller looks again."""
@@ -59,6 +62,14 @@ class Link:
         if time.monotonic_ns() - heartbeat > STALE_NS:
             return False
         return step >= int.from_bytes(page[STOP_AT], "little")
+
+    def wants_trim(self) -> bool:
+        """Has the watcher asked for another trim (`--probe trim`)?"""
+        page = self.page
+        if page is None or page[TRIMS_AT] == self._trims:
+            return False
+        self._trims = page[TRIMS_AT]
+        return True
 
     def close(self) -> None:
         # The page stays mapped until the last reader drops it: another thread may be reading.

@@ -14,7 +14,7 @@ import threading
 import time
 from typing import Any, Dict, Mapping, Optional
 
-from . import _link
+from . import _host, _link
 
 VERSION = 1
 # A loop faster than this does not get one datagram a step: the sending (about 10 us) would be
@@ -70,6 +70,9 @@ def mark(
             return
         _look(now)
     _send_state(now, phase is not None or geometry is not None)
+    watcher = _watcher
+    if step is not None and watcher is not None and watcher.wants_trim():
+        _trim_probe()
 
 
 class phase:  # noqa: N801 - reads as a function: `with lowtide.phase("eval"):`
@@ -131,6 +134,18 @@ def watched() -> bool:
 def current() -> Dict[str, Any]:
     """A copy of the state, for those who add to it."""
     return dict(_state)
+
+
+def _trim_probe() -> None:
+    """`lowtide run --probe trim`: give the C allocator's free memory back once, and say what came of it."""
+    try:
+        before, since = _host.held(_host.memory()), _monotonic()
+        _host.trim()
+        took, freed = _monotonic() - since, before - _host.held(_host.memory())
+        record({"cleanup": {"trim": freed}, "moment": "cleanup", "seconds": round(took, 6), "held": before})
+        note("trim probe: %s of %s came back in %.2f s" % (_host.size(max(0, freed)), _host.size(before), took))
+    except Exception:
+        pass  # a probe that fails tells nothing, and must not reach the loop
 
 
 def _look(now: float) -> None:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from pathlib import Path
 
 import pytest
 
@@ -81,3 +82,15 @@ for step in range(1, 4): lowtide.mark(step=step, phase="train")
     log = done.stdout.strip()
     wait_until(lambda: os.path.exists(log) and "recording" in open(log).read())
     assert marked_steps(program, tmp_path / "run") == [1, 2, 3]
+
+
+def test_the_trim_probe_gives_freed_memory_back_and_records_it(program, alone, tmp_path):
+    job = str(Path(__file__).parent / "jobs" / "fragments.py")
+    recording = tmp_path / "run"
+    done = subprocess.run(
+        [program, "run", "-i", "100ms", "--probe", "trim", "-o", str(recording), "--", sys.executable, job],
+        env=alone, capture_output=True, text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    # Entries other than samples are plain JSON in the file.
+    assert b"trim probe: " in (recording / "recording.lowtide").read_bytes()

@@ -118,6 +118,7 @@ fn run_and_check(args: &CheckArgs, asked: &CheckFlags, said: &Said) -> Result<i3
         quiet: true,
         view: false,
         looks: true,
+        probe: false,
         web: None,
     };
     // Before the job: afterwards `last` is the job itself, and a typing error would cost its time.

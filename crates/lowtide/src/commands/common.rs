@@ -39,6 +39,10 @@ pub struct WatchArgs {
         hide_possible_values = true
     )]
     looks: Switch,
+    /// Have the training loop trim its allocator when it has grown, to tell what is held from what is
+    /// only kept (needs the lowtide package in the loop)
+    #[arg(long, value_enum, value_name = "trim", hide_possible_values = true)]
+    probe: Option<ProbeKind>,
     /// Show this run on a page while it goes on [default address: 127.0.0.1:7380]
     #[arg(long, value_name = "ADDR", num_args = 0..=1, require_equals = true, default_missing_value = serve::DEFAULT)]
     web: Option<SocketAddr>,
@@ -51,6 +55,11 @@ pub struct WatchArgs {
 enum Switch {
     On,
     Off,
+}
+
+#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+enum ProbeKind {
+    Trim,
 }
 
 /// Marks wait in a short queue of the kernel (10 by default): a loop of a hundred steps a second
@@ -68,6 +77,7 @@ impl WatchArgs {
             quiet: self.quiet,
             view: false,
             looks: self.looks == Switch::On,
+            probe: self.probe.is_some(),
             web: self.web,
         }
     }

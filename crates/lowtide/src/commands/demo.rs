@@ -73,6 +73,7 @@ fn play(act: &Act, script: &Path) -> Result<()> {
         quiet: false,
         view: false,
         looks: true,
+        probe: false,
         web: None,
     };
     let command = ["sh", "-c", &shell].map(str::to_owned);

@@ -13,6 +13,7 @@ const ATTEMPT: u64 = 8;
 const REQUEST: u64 = 12;
 const STOP_AT: u64 = 16;
 const HEARTBEAT: u64 = 24;
+const TRIMS: u64 = 32;
 
 /// What is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +59,11 @@ impl Page {
         Ok(self.file.write_all_at(&[byte], REQUEST)?)
     }
 
+    /// How many trims the loop has been asked for so far (`--probe trim`); it does one when this grows.
+    pub fn ask_trims(&mut self, trims: u32) -> Result<()> {
+        Ok(self.file.write_all_at(&trims.to_le_bytes(), TRIMS)?)
+    }
+
     pub fn set_attempt(&mut self, attempt: u32) -> Result<()> {
         Ok(self.file.write_all_at(&attempt.to_le_bytes(), ATTEMPT)?)
     }
@@ -75,6 +81,7 @@ mod tests {
         page.set_attempt(3).unwrap();
         page.ask(Request::StopAt(90)).unwrap();
         page.beat(7).unwrap();
+        page.ask_trims(2).unwrap();
         let bytes = std::fs::read(&path).unwrap();
         assert_eq!(bytes.len(), SIZE);
         assert_eq!(&bytes[..8], MAGIC);
@@ -82,6 +89,7 @@ mod tests {
         assert_eq!(bytes[12], 1);
         assert_eq!(bytes[16..24], 90_u64.to_le_bytes());
         assert_eq!(bytes[24..32], 7_u64.to_le_bytes());
+        assert_eq!(bytes[32..36], 2_u32.to_le_bytes());
         page.ask(Request::Nothing).unwrap();
         assert_eq!(std::fs::read(&path).unwrap()[12], 0);
     }

@@ -9,6 +9,7 @@ mod follow;
 mod guarded;
 pub mod hooks;
 mod looks;
+mod probe;
 mod state_file;
 mod tell;
 
@@ -20,13 +21,13 @@ use anyhow::Result;
 use lowtide_core::entry::{Entry, EventKind, Exit, Header};
 use lowtide_core::guard::{Outcome, Policy};
 use lowtide_core::look::LookWhy;
-use lowtide_core::mark::Mark;
+use lowtide_core::mark::{Mark, MarkSource};
 use lowtide_core::output::StepReader;
 use lowtide_core::process::ProcId;
 use lowtide_core::run::Run;
 use lowtide_core::sample::{GapWhy, Sample};
 use lowtide_core::tree::program::is_python;
-use lowtide_core::units::{Cap, Micros, Share, show_bytes};
+use lowtide_core::units::{Bytes, Cap, Micros, Share, show_bytes};
 use lowtide_core::verdict::{Class, Verdict};
 use lowtide_sys::sampler::{Change, Sampler};
 
@@ -43,6 +44,7 @@ pub use tell::{Teller, short};
 
 use hooks::{HookEvent, Hooks};
 use looks::{Candidate, Looks};
+use probe::{Ask, Probe};
 
 /// What `run` and `attach` have in common.
 #[derive(Clone, Debug)]
@@ -57,6 +59,8 @@ pub struct WatchOptions {
     pub view: bool,
     /// Look into the processes that matter.
     pub looks: bool,
+    /// `--probe trim`.
+    pub probe: bool,
     /// Show the run on a page at this address.
     pub web: Option<SocketAddr>,
 }
@@ -85,6 +89,7 @@ pub struct Watch {
     teller: Teller,
     clock: Clock,
     looks: Option<Looks>,
+    probe: Option<Probe>,
     sample: Sample,
     policy: Policy,
     /// What the guard's policy says of the newest sample.
@@ -111,6 +116,7 @@ pub struct Plan {
     teller: Teller,
     clock: Clock,
     looks: bool,
+    probe: bool,
     web: Option<SocketAddr>,
 }
 
@@ -148,6 +154,7 @@ impl Plan {
             teller,
             clock,
             looks: options.looks,
+            probe: options.probe,
             web: options.web,
         })
     }
@@ -183,6 +190,7 @@ impl Watch {
             teller,
             clock,
             looks,
+            probe,
             web,
         } = plan;
         let mut run = Run::new();
@@ -209,6 +217,7 @@ impl Watch {
             teller,
             clock,
             looks: looks.then(Looks::start).flatten(),
+            probe: probe.then(Probe::default),
             sample: Sample::default(),
             policy: Policy::warning_only(),
             outcome: None,
@@ -309,6 +318,7 @@ impl Watch {
         self.tell_choice();
         let verdict = self.judge();
         self.look(&verdict);
+        self.probe();
         self.hooks.reap();
         anybody
     }
@@ -399,6 +409,32 @@ impl Watch {
     pub fn look_soon(&mut self, why: LookWhy) {
         if let Some(looks) = &mut self.looks {
             looks.soon(why);
+        }
+    }
+
+    /// `--probe trim`: asks the loop to trim when there is something to learn from it.
+    fn probe(&mut self) {
+        let Some(probe) = &mut self.probe else { return };
+        let Some((track, _)) = self.run.watched() else {
+            return;
+        };
+        let held = track.last.as_ref().map_or(Bytes::ZERO, |last| last.held());
+        let speaks = self.run.steps_from() == Some(MarkSource::Callback);
+        match probe.turn(self.clock.now(), held, speaks) {
+            Ask::Nothing => {}
+            Ask::Trims(trims) => {
+                if let Some(inbox) = &mut self.inbox {
+                    // A page that cannot be written leaves the loop without the request.
+                    let _ = inbox.page().ask_trims(trims);
+                }
+            }
+            Ask::Refuse => {
+                self.teller
+                    .say("--probe trim: this job does not use the lowtide package: nobody can trim in it");
+                self.teller.hint(
+                    "add lowtide.hf.LowtideCallback() or lowtide.mark(step=...) to the training loop",
+                );
+            }
         }
     }
 
