@@ -114,6 +114,7 @@ impl Player {
                 None => FRAME,
             };
             let mut next = inputs.recv_timeout(wait);
+            let since = Instant::now();
             loop {
                 match next {
                     Ok(input) => {
@@ -123,6 +124,10 @@ impl Player {
                     }
                     Err(RecvTimeoutError::Timeout) => break,
                     Err(RecvTimeoutError::Disconnected) => return restore::give_back(),
+                }
+                // A job that prints without a pause must not keep the view from being drawn.
+                if since.elapsed() >= FRAME {
+                    break;
                 }
                 next = inputs.try_recv().map_err(|error| match error {
                     TryRecvError::Empty => RecvTimeoutError::Timeout,
@@ -180,9 +185,9 @@ impl Player {
             Input::Resume => self.paused = false,
             Input::Redraw => self.forget_screen(),
             Input::Close(done) => {
-                let was_on = self.on;
                 self.leave();
-                if let Some(output) = self.output.as_mut().filter(|_| was_on) {
+                // It came to us alone, also while we did not draw.
+                if let Some(output) = &mut self.output {
                     restore::write(&self.sink, &output.rest());
                 }
                 let _ = done.send(());
