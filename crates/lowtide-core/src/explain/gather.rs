@@ -122,10 +122,8 @@ fn of_process(signs: &mut Signs, run: &Run, track: &ProcessTrack, looked: &Looke
         !look.0.incomplete.iter().any(late)
     };
     let mut told: Vec<&memory::Looked> = looks[begun..].iter().filter(in_time).collect();
-    for looks in [&looks[begun..], looks] {
-        if told.len() < 2 {
-            told = looks.iter().collect();
-        }
+    if told.len() < 2 {
+        told = looks[begun..].iter().collect();
     }
     let floor = |look: &memory::Looked| floor_at(looked, on_steps, look);
     if let Some((first, last)) = memory::pair(&told, floor) {

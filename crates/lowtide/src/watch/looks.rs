@@ -61,8 +61,8 @@ struct Seen {
     /// Time and size at the last look.
     last: Option<(Micros, Bytes)>,
     looks: u32,
-    /// A look was taken since the first step.
-    in_steps: bool,
+    /// Those of them that were taken since the first step.
+    in_steps: u32,
     refused: bool,
 }
 
@@ -125,10 +125,12 @@ impl Schedule {
                 first: now,
                 last: None,
                 looks: 0,
-                in_steps: false,
+                in_steps: 0,
                 refused: false,
             });
-            let affordable = credit >= usual || seen.looks < AT_LEAST;
+            // What start-up looked like does not help once there are steps to compare.
+            let compared = if in_steps { seen.in_steps } else { seen.looks };
+            let affordable = credit >= usual || compared < AT_LEAST;
             if seen.refused || !affordable {
                 continue;
             }
@@ -147,7 +149,7 @@ impl Schedule {
         if let Some(seen) = self.processes.get_mut(&id) {
             seen.last = Some((now, held.map_or(Bytes::ZERO, |candidate| candidate.held)));
             seen.looks += 1;
-            seen.in_steps |= in_steps;
+            seen.in_steps += u32::from(in_steps);
         }
         Some((id, why))
     }
@@ -171,7 +173,7 @@ fn why(
     };
     let pause = now.since(last);
     // A first look during start-up says nothing of the steps: they get one of their own.
-    if in_steps && !seen.in_steps && pause >= SHORTEST_ASKED {
+    if in_steps && seen.in_steps == 0 && pause >= SHORTEST_ASKED {
         return Some(LookWhy::Start);
     }
     if asked.is_some() && pause >= SHORTEST_ASKED {
@@ -342,6 +344,14 @@ mod tests {
             late.iter().filter(|(second, _)| *second > 600).count() > 5,
             "{late:?}"
         );
+    }
+
+    #[test]
+    fn dear_looks_into_the_start_up_do_not_cost_the_steps_theirs() {
+        let growing = |second| 500_000_000 + second * 20_000_000;
+        let looks = times(26, 0.5, 10, growing);
+        let in_steps = looks.iter().filter(|(second, _)| *second >= 10);
+        assert_eq!(in_steps.count(), 2, "{looks:?}");
     }
 
     #[test]
