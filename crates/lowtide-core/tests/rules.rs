@@ -2,7 +2,7 @@
 //! a leak from being missed. Each breaks without its rule.
 
 use lowtide_core::judge::{judge, worst};
-use lowtide_core::mark::Phase;
+use lowtide_core::mark::{Geometry, Phase};
 use lowtide_core::point::{Context, Point};
 use lowtide_core::series::Series;
 use lowtide_core::verdict::{Axis, Class, Meter, Verdict};
@@ -216,4 +216,32 @@ fn uneven_valleys_do_not_hide_that_all_of_it_is_flat() {
         });
         assert_ne!(verdict.verdict, Class::TooEarly, "{seed}: {verdict:#?}");
     }
+}
+
+/// A loop that keeps four pictures a step, sampled within its steps: those of the step that runs are
+/// there already, and the newest window caught a moment at which the step held more.
+#[test]
+fn the_plateau_is_predicted_from_the_line_and_not_from_its_newest_point() {
+    let held = |examples: f64| 566.0 + 4.2 * examples;
+    let points: Vec<Point> = (0..14)
+        .map(|step| {
+            let momentary = if step == 13 { 30.0 } else { 0.0 };
+            let seen = f64::from(4 * (step + 1));
+            Point::new(f64::from(step), 1e6 * (held(seen) + momentary))
+        })
+        .collect();
+    let context = Context {
+        marked: true,
+        first_step: Some(0.0),
+        geometry: Geometry {
+            examples: Some(80),
+            batch: Some(4),
+            ..Geometry::default()
+        },
+        ..Context::default()
+    };
+    let series = Series::from_points(Axis::Step, Meter::Held, &points);
+    let plateau = judge(&series, &context).predicted_plateau.unwrap();
+    let comes = 1e6 * held(80.0);
+    assert!((plateau / comes - 1.0).abs() < 0.02, "{plateau} {comes}");
 }

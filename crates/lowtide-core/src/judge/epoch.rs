@@ -16,6 +16,10 @@ pub struct Epoch {
     pub steps: f64,
     /// Where the first pass began.
     pub begin: f64,
+    /// Where its last new example is in memory. A sample of a marked loop bears the number of steps
+    /// that are done and is taken within the next, whose examples are loaded at its beginning; a
+    /// number that was printed with a step is from its end.
+    pub filled_at: f64,
     pub examples_per_step: Option<f64>,
 }
 
@@ -37,6 +41,7 @@ impl Epoch {
         Some(Epoch {
             steps,
             begin,
+            filled_at: begin + steps - f64::from(u8::from(context.marked)),
             examples_per_step: context.geometry.examples_per_step().or_else(|| {
                 let examples = context.geometry.examples? as f64;
                 Some(examples / steps)

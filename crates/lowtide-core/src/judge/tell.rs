@@ -194,8 +194,10 @@ impl Case<'_> {
     }
 
     fn within_epoch(&self, mut verdict: Verdict, tail: &Tail, epoch: Epoch) -> Verdict {
-        let ahead = (epoch.end() - tail.to).max(0.0);
-        let newest = verdict.floor.last;
+        let ahead = (epoch.filled_at - tail.to).max(0.0);
+        // From the tail's own line, not from its newest point: that window is still open, and what a
+        // step holds for a moment is no floor.
+        let newest = tail.level_end;
         let plateau = newest + tail.slope * ahead;
         verdict.predicted_plateau = Some(plateau);
         verdict.decides_at = Some(epoch.seen_at());
