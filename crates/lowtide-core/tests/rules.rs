@@ -5,6 +5,7 @@ use lowtide_core::judge::{judge, worst};
 use lowtide_core::mark::{Geometry, Phase};
 use lowtide_core::point::{Context, Point};
 use lowtide_core::series::Series;
+use lowtide_core::units::Bytes;
 use lowtide_core::verdict::{Axis, Class, Meter, Verdict};
 
 fn look(axis: Axis, n: usize, shape: impl Fn(f64) -> f64) -> Verdict {
@@ -244,4 +245,27 @@ fn the_plateau_is_predicted_from_the_line_and_not_from_its_newest_point() {
     let plateau = judge(&series, &context).predicted_plateau.unwrap();
     let comes = 1e6 * held(80.0);
     assert!((plateau / comes - 1.0).abs() < 0.02, "{plateau} {comes}");
+}
+
+/// A short attempt: a first step, then 4.6 MB a step under a limit that is twenty steps away: too slow
+/// to double, but nothing that may be called flat.
+#[test]
+fn growth_that_meets_the_limit_soon_is_never_flat() {
+    let points: Vec<Point> = (0..36)
+        .map(|sample| {
+            let step = f64::from(sample / 4);
+            let first = if step == 0.0 { 25.0 } else { 0.0 };
+            Point::new(step, 1e6 * (550.0 - first + 4.6 * step))
+        })
+        .collect();
+    let series = Series::from_points(Axis::Step, Meter::Held, &points);
+    let under = |limit: u64| {
+        let context = Context {
+            limit: Some(Bytes(limit)),
+            ..Context::default()
+        };
+        judge(&series, &context).verdict
+    };
+    assert_eq!(under(680_000_000), Class::TooEarly);
+    assert_eq!(under(20_000_000_000), Class::Stable);
 }

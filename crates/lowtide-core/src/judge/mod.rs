@@ -150,13 +150,13 @@ impl Case<'_> {
         let depth = teeth.as_ref().map_or(0.0, |teeth| teeth.depth);
         let by_valleys = || {
             let plateau = Plateau::of(line, tail::noise(line))?;
-            let flat = plateau.flat(line, &seen, depth)?;
+            let flat = plateau.flat(line, &seen, depth, |tail| self.grows(&whole, tail))?;
             stays(&flat, &seen).then_some((flat, plateau, line))
         };
         // A few valleys may leave open what the whole line shows: that it is flat, teeth and all.
         let by_all = || {
             let plateau = Plateau::of(&whole, tail::noise(&whole))?;
-            let flat = plateau.flat(&whole, &seen_over, 0.0)?;
+            let flat = plateau.flat(&whole, &seen_over, 0.0, |tail| self.grows(&whole, tail))?;
             let level = found.is_none() && stays(&flat, &seen) && stays(&flat, &seen_over);
             level.then_some((flat, plateau, &whole))
         };

@@ -56,8 +56,15 @@ impl Plateau {
     }
 
     /// The longest end of the line that is shown to be flat, of the plateau and the other ends.
-    /// `depth` is that of the saw-teeth, 0 without.
-    pub fn flat(&self, line: &Line, tails: &[Tail], depth: f64) -> Option<Tail> {
+    /// `depth` is that of the saw-teeth, 0 without; an end that `grows` is not flat, however slow: it
+    /// may meet the limit.
+    pub fn flat(
+        &self,
+        line: &Line,
+        tails: &[Tail],
+        depth: f64,
+        grows: impl Fn(&Tail) -> bool,
+    ) -> Option<Tail> {
         let horizon = line.span() * HORIZON;
         tails
             .iter()
@@ -65,7 +72,7 @@ impl Plateau {
             .filter(|tail| {
                 let slow = tail.high * horizon <= tail.level_end.abs();
                 let level = tail.low <= 0.0 && tail.high * tail.length() <= SHARE_OF_DEPTH * depth;
-                (slow || level) && tail.length() >= LEAST_FLAT * line.span()
+                (slow || level) && tail.length() >= LEAST_FLAT * line.span() && !grows(tail)
             })
             .max_by(|a, b| a.length().total_cmp(&b.length()))
             .copied()

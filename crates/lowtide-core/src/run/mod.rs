@@ -83,6 +83,7 @@ pub struct Run {
 struct Newest {
     readings: Vec<Reading>,
     tree: Bytes,
+    limit: Option<Limit>,
 }
 
 impl Newest {
@@ -90,6 +91,7 @@ impl Newest {
         Newest {
             readings: sample.readings.clone(),
             tree: sample.tree.held,
+            limit: sample.limit.clone(),
         }
     }
 }
@@ -168,7 +170,8 @@ impl Run {
         self.last_look.see(sample, self.trains_in(sample));
         self.samples += 1;
         self.late += u64::from(sample.late > LATE);
-        self.limit = sample.limit.clone().or(self.limit.take());
+        // The first one known; from then on as of the look that counts.
+        self.limit = self.limit.take().or_else(|| sample.limit.clone());
         self.basis = sample.tree.basis;
         self.around.push(sample, self.place(sample.at));
         let moment = self.steps.moment(sample.at);
@@ -212,6 +215,8 @@ impl Run {
             self.gpu.get_or_insert_default().push(bytes, moment);
         }
         if anybody {
+            // What is left when everybody is gone is not what the job had left.
+            self.limit = look.limit.or(self.limit.take());
             self.tree.push(look.tree.as_f64(), moment);
         }
     }

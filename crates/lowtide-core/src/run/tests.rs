@@ -186,6 +186,25 @@ fn the_limit_is_shared_with_all_that_counts_against_it() {
     assert!((oom.at - 3899.0).abs() < 200.0, "{oom:?}");
 }
 
+/// When the job is over nearly all of the limit is free: that is not what the job had left.
+#[test]
+fn headroom_is_what_the_job_had_left() {
+    let mut run = watch(60, |_| {
+        (reading(1, 300.0 * MB, 0.0), reading(2, 20.0 * MB, 0.0))
+    });
+    run.apply(&Entry::Sample(Sample {
+        seq: 60,
+        at: Micros(60_000_000),
+        limit: Some(Limit {
+            bytes: Bytes(4_000_000_000),
+            from: LimitFrom::Node,
+            used: Bytes(7_000_000),
+        }),
+        ..Sample::default()
+    }));
+    assert_eq!(run.verdict().headroom, Some(3e9));
+}
+
 #[test]
 fn steps_are_the_axis_once_they_are_known() {
     let mut run = watch(2, |_| {
