@@ -120,10 +120,10 @@ class Job:
 
 
 def trace(path):
-    """(steps in the order in which they were done, the last line)."""
-    lines = Path(path).read_text().splitlines()
+    """(steps in the order in which they were done, the last line), of a file that may be growing."""
+    *lines, _unfinished = Path(path).read_text().split("\n")
     steps = [int(re.search(r"\d+", line).group()) for line in lines if line.startswith("step")]
-    return steps, lines[-1]
+    return steps, lines[-1] if lines else ""
 
 
 def judge(program, recording, *flags):
