@@ -269,3 +269,17 @@ fn growth_that_meets_the_limit_soon_is_never_flat() {
     assert_eq!(under(680_000_000), Class::TooEarly);
     assert_eq!(under(20_000_000_000), Class::Stable);
 }
+
+/// A real fine-tune that keeps its graphs: the last quarter looks level, but its bound still allows the
+/// pace of the quarter before.
+#[test]
+fn a_stair_is_no_end_of_growth() {
+    let floor = [
+        534.9, 582.5, 585.5, 585.7, 598.2, 605.3, 605.3, 605.3, 609.7, 609.9, 612.0, 627.7, 627.7,
+        628.1, 628.1, 628.1, 628.1, 628.1, 628.1, 629.2, 632.0, 637.1, 637.7, 637.1, 637.2, 640.9,
+        644.9, 644.9, 644.9, 648.8, 653.9, 657.8, 653.9, 652.7, 664.2, 664.2, 664.2, 664.2, 664.2,
+        664.2, 664.3, 668.2, 665.5, 665.5, 669.3, 669.3, 678.0, 670.5,
+    ];
+    let verdict = look(Axis::Step, floor.len(), |x| floor[x as usize]);
+    assert_eq!(verdict.verdict, Class::TooEarly, "{verdict:#?}");
+}

@@ -151,13 +151,15 @@ impl Case<'_> {
         let by_valleys = || {
             let plateau = Plateau::of(line, tail::noise(line))?;
             let flat = plateau.flat(line, &seen, depth, |tail| self.grows(&whole, tail))?;
-            stays(&flat, &seen).then_some((flat, plateau, line))
+            let ended = !plateau.may_go_on(line, &flat, |tail| self.grows(&whole, tail));
+            (ended && stays(&flat, &seen)).then_some((flat, plateau, line))
         };
         // A few valleys may leave open what the whole line shows: that it is flat, teeth and all.
         let by_all = || {
             let plateau = Plateau::of(&whole, tail::noise(&whole))?;
             let flat = plateau.flat(&whole, &seen_over, 0.0, |tail| self.grows(&whole, tail))?;
-            let level = found.is_none() && stays(&flat, &seen) && stays(&flat, &seen_over);
+            let ended = !plateau.may_go_on(&whole, &flat, |tail| self.grows(&whole, tail));
+            let level = ended && found.is_none() && stays(&flat, &seen) && stays(&flat, &seen_over);
             level.then_some((flat, plateau, &whole))
         };
         let flat = by_valleys().or_else(by_all);

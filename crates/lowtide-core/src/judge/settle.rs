@@ -14,6 +14,8 @@ pub const HORIZON: f64 = 10.0;
 const SHARE_OF_DEPTH: f64 = 0.2;
 /// The flat part has lasted at least this share of what was watched.
 const LEAST_FLAT: f64 = 0.2;
+/// An upper bound above this share of the pace before it does not show that growth ended.
+const GOES_ON: f64 = 0.5;
 /// A floor that rose by less than this share of its level did not warm up.
 pub const LEAST_RISE: f64 = 0.08;
 /// The plateau is reached where the floor comes this close to it, as a share of the rise.
@@ -76,6 +78,16 @@ impl Plateau {
             })
             .max_by(|a, b| a.length().total_cmp(&b.length()))
             .copied()
+    }
+
+    /// The flat end may be a stair of a growth that goes on: what came before it, for as long, grew at
+    /// a pace that the end's upper bound still allows.
+    pub fn may_go_on(&self, line: &Line, flat: &Tail, grows: impl Fn(&Tail) -> bool) -> bool {
+        let earliest = flat.from - flat.length();
+        let first = line.xs.partition_point(|x| *x < earliest);
+        let piece = line.from(line.xs[first]).until(flat.from);
+        tail::describe(&piece, 0, flat.noise)
+            .is_some_and(|before| grows(&before) && flat.high > GOES_ON * before.slope)
     }
 
     /// Where the growth before the plateau meets it, and the pace of that growth.
