@@ -9,6 +9,10 @@ fn report(name: &str, table: &str) -> String {
 }
 
 fn written(name: &str, table: &str, output: &str) -> String {
+    String::from_utf8(bytes(name, table, output)).unwrap()
+}
+
+fn bytes(name: &str, table: &str, output: &str) -> Vec<u8> {
     let folder = tempfile::tempdir().unwrap();
     let source = folder.path().join(name);
     std::fs::write(&source, table).unwrap();
@@ -21,7 +25,7 @@ fn written(name: &str, table: &str, output: &str) -> String {
         "{}",
         String::from_utf8_lossy(&done.stderr)
     );
-    std::fs::read_to_string(output).unwrap()
+    std::fs::read(output).unwrap()
 }
 
 fn rising() -> String {
@@ -52,6 +56,36 @@ fn a_name_that_is_a_script_stays_a_name() {
     assert!(!html.contains("<script>alert"), "it would run");
     assert!(html.contains(r"\u003cscript\u003ealert(1)\u003c!--data--\u003e"));
     assert_eq!(html.matches("</script>").count(), 2);
+}
+
+/// A flat run with one step of a spike: its picture shows it, at its place and to its height.
+#[test]
+fn the_pixels_hold_the_spike_and_the_letters() {
+    let rows = (1..=400).map(|step| format!("{step},{}\n", if step == 200 { 4000 } else { 1000 }));
+    let table: String = std::iter::once("step,memory_mb\n".to_owned())
+        .chain(rows)
+        .collect();
+    let picture = tiny_skia::Pixmap::decode_png(&bytes("a.csv", &table, "r.png")).unwrap();
+    assert_eq!((picture.width(), picture.height()), (1920, 840));
+    let is_blue = |x: u32, y: u32| {
+        let pixel = picture.pixel(x, y).unwrap();
+        pixel.blue() > pixel.red().saturating_add(20)
+    };
+    // The spike is half-way along the axis; the line lies at a quarter of its height.
+    let blue_above = |x: u32| (160..500).any(|y| is_blue(x, y));
+    let spike: Vec<u32> = (168..1872).filter(|x| blue_above(*x)).collect();
+    let (first, last) = (spike[0], spike[spike.len() - 1]);
+    assert!(last - first < 20, "{first} to {last}");
+    assert!((700..1100).contains(&first), "{first}");
+    assert!(
+        (160..220).any(|y| is_blue((first + last) / 2, y)),
+        "it is cut"
+    );
+    let dark = |x: u32, y: u32| picture.pixel(x, y).unwrap().red() < 80;
+    let headline: usize = (30..62)
+        .map(|y| (40..1880).filter(|x| dark(*x, y)).count())
+        .sum();
+    assert!(headline > 1000, "no letters: {headline}");
 }
 
 #[test]

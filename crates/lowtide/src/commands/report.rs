@@ -8,7 +8,7 @@ use lowtide_core::report::Detail;
 
 use crate::commands::judge::SaidArgs;
 use crate::failure::Failure;
-use crate::show::{markdown, page, svg};
+use crate::show::{markdown, page, png, svg};
 use crate::source;
 
 /// Write a run as one page that works offline, or as a chart for an issue
@@ -17,6 +17,7 @@ use crate::source;
 ///   lowtide report last -o report.html
 ///   lowtide report last --format md | gh issue comment 12 -F -
 ///   lowtide report last -o chart.svg
+///   lowtide report last -o chart.png
 ///   lowtide report run2.csv --examples 663 --batch 2 --accumulate 4 -o run2.html
 #[derive(clap::Args, Debug)]
 #[command(verbatim_doc_comment)]
@@ -41,6 +42,8 @@ enum Format {
     Md,
     /// The chart
     Svg,
+    /// The chart in pixels
+    Png,
 }
 
 impl Format {
@@ -51,6 +54,7 @@ impl Format {
         {
             Some("md") => Format::Md,
             Some("svg") => Format::Svg,
+            Some("png") => Format::Png,
             _ => Format::Html,
         }
     }
@@ -60,18 +64,27 @@ pub fn run(args: &ReportArgs) -> Result<i32> {
     let format = args
         .format
         .unwrap_or_else(|| Format::by_ending(args.output.as_deref()));
-    if format == Format::Html && args.output.is_none() && std::io::stdout().is_terminal() {
-        return Err(Failure::usage("a page is not for a terminal")
-            .hint("name a file: lowtide report last -o report.html")
+    let unreadable = match format {
+        Format::Html => Some(("a page is not for a terminal", "report.html")),
+        Format::Png => Some(("a picture is not for a terminal", "chart.png")),
+        Format::Md | Format::Svg => None,
+    };
+    if let Some((why, file)) = unreadable
+        && args.output.is_none()
+        && std::io::stdout().is_terminal()
+    {
+        return Err(Failure::usage(why)
+            .hint(format!("name a file: lowtide report last -o {file}"))
             .into());
     }
     let report = source::report(&args.source, &args.said.said(), Detail::FILE)?;
-    let text = match format {
-        Format::Html => page::file(&report)?,
-        Format::Md => markdown::render(&report),
-        Format::Svg => svg::render(&report),
+    let bytes = match format {
+        Format::Html => page::file(&report)?.into_bytes(),
+        Format::Md => markdown::render(&report).into_bytes(),
+        Format::Svg => svg::render(&report).into_bytes(),
+        Format::Png => png::render(&report)?,
     };
-    write(args.output.as_deref(), text.as_bytes())?;
+    write(args.output.as_deref(), &bytes)?;
     Ok(0)
 }
 

@@ -2,12 +2,15 @@
 
 pub mod chart;
 pub mod check;
+pub mod drawing;
 pub mod explain;
 pub mod jobs;
 pub mod json;
+pub mod letters;
 pub mod markdown;
 pub mod mortem;
 pub mod page;
+pub mod png;
 pub mod style;
 pub mod summary;
 pub mod svg;
