@@ -44,11 +44,14 @@ pub struct Told {
     current: Option<Span>,
     epochs: Vec<Epoch>,
     epoch: Option<u64>,
+    /// The guard has started the job again, and no step was told since.
+    resumes: bool,
 }
 
 impl Told {
     /// To be called after the run has taken the entry in: it knows which marks count.
     pub fn see(&mut self, entry: &Entry, run: &Run) {
+        self.resumes |= matches!(entry, Entry::Attempt(_));
         let Entry::Mark(mark) = entry else { return };
         let at = mark.at.seconds();
         if let Some(step) = run.step() {
@@ -62,11 +65,13 @@ impl Told {
 
     fn step(&mut self, at: f64, step: f64) {
         if let Some([_, before]) = self.newest {
-            if step == before {
+            if step == before && !self.resumes {
                 return;
             }
-            // Another counter took over, or the loop began anew: the old steps are on another axis.
-            if step < before {
+            if self.resumes {
+                self.go_back_to(step);
+            } else if step < before {
+                // Another counter took over, or the loop began anew: the old steps are on another axis.
                 *self = Told {
                     spans: std::mem::take(&mut self.spans),
                     current: self.current,
@@ -75,6 +80,7 @@ impl Told {
                 };
             }
         }
+        self.resumes = false;
         self.newest = Some([at, step]);
         self.skipped += 1;
         if self.skipped < self.every {
@@ -90,6 +96,15 @@ impl Told {
             });
             self.every = self.every.max(1) * 2;
         }
+    }
+
+    /// An attempt goes on from a checkpoint: the steps after it were lost and are done again. What
+    /// was held meanwhile stands at the place where it goes on.
+    fn go_back_to(&mut self, step: f64) {
+        self.steps.retain(|[_, kept]| *kept < step);
+        self.epochs
+            .retain(|epoch| epoch.step.is_some_and(|kept| kept < step));
+        self.epoch = None;
     }
 
     fn epoch_done(&mut self, epoch: Option<f64>, at: f64, step: Option<u64>) {
@@ -246,6 +261,30 @@ mod tests {
     fn a_counter_that_begins_anew_starts_a_new_way() {
         let told = tell([at(1, 700), at(2, 701), at(3, 1), at(4, 2)]);
         assert_eq!(told.steps(), [[3.0, 1.0], [4.0, 2.0]]);
+    }
+
+    #[test]
+    fn an_attempt_goes_on_where_it_was_resumed() {
+        let again = Entry::Attempt(crate::entry::Attempt {
+            at: Micros(6_000_000),
+            ..crate::entry::Attempt::default()
+        });
+        let before = (1..=5).map(|i| Entry::Mark(at(i, i)));
+        let after = (0..3).map(|i| Entry::Mark(at(10 + i, 4 + i)));
+        let (mut run, mut told) = (Run::new(), Told::default());
+        for entry in before.chain([again]).chain(after) {
+            run.apply(&entry);
+            told.see(&entry, &run);
+        }
+        let steps = told.steps();
+        assert_eq!(
+            steps[..4],
+            [[1.0, 1.0], [2.0, 2.0], [3.0, 3.0], [10.0, 4.0]]
+        );
+        assert_eq!(steps.last(), Some(&[12.0, 6.0]));
+        // What the first attempt held after its checkpoint is not lost: it stands at the seam.
+        let lost = step_of(&steps, 5.0).unwrap();
+        assert!((3.0..4.0).contains(&lost), "{lost}");
     }
 
     #[test]
