@@ -88,11 +88,13 @@ function row(run, chosen, changed) {
 
 /** @param {HTMLElement} main @param {string} name */
 async function runPage(main, name) {
+  document.title = `${name} – lowtide`;
+  main.replaceChildren(el("div", { class: "waiting", role: "status" }, empty("Reading the recording", name)));
   const view = new RunView(live(name));
   const pulse = el("p", { class: "pulse", role: "status" });
-  await view.refresh();
+  await view.load();
   main.replaceChildren(pulse, view.root);
-  await view.redraw(false);
+  await view.fill(true);
   window.addEventListener("theme", () => void view.redraw(true));
   let [drawn, shown, busy] = [performance.now(), view.report?.verdict.verdict, false];
   follow(name, (tick) => {
@@ -100,7 +102,9 @@ async function runPage(main, name) {
     const step = tick.step === null ? "" : `, step ${tick.step}${tick.total_steps ? ` of ${tick.total_steps}` : ""}`;
     pulse.replaceChildren(el("span", { class: going ? "beat" : "beat over" }), `${going ? "live" : tick.state}: ${showDuration(Math.round(tick.seconds))}${step}, ${showBytes(tick.held)}`);
     const pause = Math.min(30000, Math.max(1000, tick.seconds * 1000 * NEW_SHARE));
-    const news = tick.verdict !== shown || !going;
+    // The end brings a last report, unless it was there when the page was opened.
+    const news = tick.verdict !== shown || (!going && tick.seconds !== view.report?.to);
+    if (!going && !news) return;
     if (busy || document.hidden || (!news && performance.now() - drawn < pause)) return;
     [busy, shown, drawn] = [true, tick.verdict, performance.now()];
     view.refresh().catch(() => undefined).finally(() => { busy = false; });

@@ -43,7 +43,7 @@ async function start() {
   const view = new RunView(embedded(JSON.parse(data.textContent ?? "")));
   window.addEventListener("theme", () => void view.refresh());
   main.replaceChildren(view.root);
-  await view.open();
+  await view.refresh();
 }
 
 void start();

@@ -34,23 +34,28 @@ export class RunView {
     this.moves = { select: (/** @type {string} */ who) => this.select(who), goTo: this.goTo.bind(this) };
   }
 
-  async open() {
-    await this.refresh();
-    return this.root;
-  }
-
   /** Asks for everything again; the view and the choice stay. */
   async refresh() {
-    const report = await this.source.report();
     const first = !this.report;
-    this.report = report;
-    this.names = await this.source.names();
+    await this.load();
+    await this.fill(first);
+  }
+
+  /** Asks for what is shown. */
+  async load() {
+    [this.report, this.names] = await Promise.all([this.source.report(), this.source.names()]);
+  }
+
+  /** Shows it: the first time verdict and chart at once, and the rest when they are painted. @param {boolean} first */
+  async fill(first) {
+    const report = /** @type {RunReport} */ (this.report);
     if (first) this.choice = { ...report.decides, axis: axes(report).includes(report.verdict.axis) ? report.verdict.axis : report.axis };
     if (!axes(report).includes(this.choice.axis)) this.choice.axis = report.axis;
     this.fillTop(report);
     this.fillTools(report);
-    this.fillBelow(report);
     await this.redraw(!first);
+    if (first) await painted();
+    this.fillBelow(report);
   }
 
   /** @param {RunReport} report */
@@ -179,6 +184,12 @@ export class RunView {
     }, STILL);
   }
 }
+
+/** Soon after the next frame; a page that nobody sees has no frames. @returns {Promise<void>} */
+const painted = () => new Promise((done) => {
+  requestAnimationFrame(() => setTimeout(done));
+  if (document.hidden) done();
+});
 
 /** @param {RunReport} report @param {boolean} stacked @param {import("./scene.js").Choice} choice */
 function legend(report, stacked, choice) {

@@ -1,7 +1,7 @@
 // The server's pages while real jobs run.
 
 import assert from "node:assert/strict";
-import { cpSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { after, before, test } from "node:test";
 import { DAY, folder, launch, open, serve, start, until } from "./browser.js";
@@ -82,4 +82,19 @@ test("what is not there is said plainly", async () => {
   const page = await open(browser);
   await page.goto(`${server.base}/runs/nobody`);
   assert.match(await page.innerText("[role=alert]"), /there is no run `nobody`/);
+});
+
+test("a recording that cannot be read says why and what to do, on its page and in the list", async () => {
+  const name = "20260102-000000-broken-1";
+  mkdirSync(path.join(place.path, "runs", name));
+  // A head of version 99.
+  writeFileSync(path.join(place.path, "runs", name, "recording.lowtide"), Buffer.from("lowtide\n\x63\0\0\0", "latin1"));
+  const page = await open(browser);
+  await page.goto(`${server.base}/runs/${name}`);
+  const said = await page.innerText("[role=alert]");
+  assert.match(said, /cannot be read: it was made by a newer lowtide \(version 99\)/);
+  assert.match(said, /update lowtide/);
+  assert.ok(!said.includes(place.path), "where it lies is nobody's business");
+  await page.getByRole("link", { name: "All runs" }).click();
+  assert.match(await page.innerText(`tr:has-text("${name}")`), /unreadable/);
 });

@@ -20,6 +20,7 @@ pub mod run;
 pub mod sample;
 pub mod series;
 pub mod stats;
+mod table;
 pub mod tree;
 pub mod units;
 pub mod verdict;

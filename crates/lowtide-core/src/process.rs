@@ -50,17 +50,34 @@ impl Role {
         matches!(self, Role::Trainer | Role::Rank { .. })
     }
 
+    /// All names, in alphabetical order.
+    pub(crate) const NAMES: [&'static str; 8] = [
+        "compile-worker",
+        "launcher",
+        "loader-worker",
+        "logger",
+        "other",
+        "rank",
+        "resource-tracker",
+        "trainer",
+    ];
+
     /// The role without its numbers, as used for grouping and in JSON.
     pub fn name(self) -> &'static str {
+        Role::NAMES[self.index()]
+    }
+
+    /// Where its name stands in [`Role::NAMES`]: a sum by role is an array.
+    pub(crate) fn index(self) -> usize {
         match self {
-            Role::Launcher => "launcher",
-            Role::Trainer => "trainer",
-            Role::Rank { .. } => "rank",
-            Role::LoaderWorker => "loader-worker",
-            Role::CompileWorker => "compile-worker",
-            Role::ResourceTracker => "resource-tracker",
-            Role::Logger => "logger",
-            Role::Other => "other",
+            Role::CompileWorker => 0,
+            Role::Launcher => 1,
+            Role::LoaderWorker => 2,
+            Role::Logger => 3,
+            Role::Other => 4,
+            Role::Rank { .. } => 5,
+            Role::ResourceTracker => 6,
+            Role::Trainer => 7,
         }
     }
 }

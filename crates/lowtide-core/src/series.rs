@@ -47,6 +47,24 @@ impl Bucket {
         }
     }
 
+    /// Takes in a point that belongs here and is not before what came last: the usual case, by far.
+    fn take(&mut self, point: &Point) {
+        self.last = point.x;
+        if point.bytes < self.floor {
+            self.floor = point.bytes;
+            self.floor_at = point.x;
+        }
+        self.crest = self.crest.max(point.bytes);
+        if trains(point.phase) {
+            let floor = self.train_floor.unwrap_or(point.bytes);
+            self.train_floor = Some(floor.min(point.bytes));
+        }
+        if let Some(now) = point.seconds.filter(|s| s.is_finite()) {
+            self.seconds = Some(self.seconds.unwrap_or(now).max(now));
+        }
+        self.count += 1;
+    }
+
     fn absorb(&mut self, other: &Bucket) {
         self.first = self.first.min(other.first);
         self.last = self.last.max(other.last);
@@ -77,6 +95,17 @@ fn is_a_whole_process(meter: Meter) -> bool {
 
 fn trains(phase: Option<Phase>) -> bool {
     matches!(phase, None | Some(Phase::Train))
+}
+
+/// The whole number below. The cast saturates: an x beyond all reason shares the outermost cell.
+/// (`f64::floor` is a call into a library on processors of 2003, which is what we are built for.)
+fn floor(x: f64) -> i64 {
+    let whole = x as i64;
+    if whole as f64 > x {
+        whole.saturating_sub(1)
+    } else {
+        whole
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -126,7 +155,15 @@ impl Series {
             self.origin = point.x;
         }
         self.count += 1;
-        let bucket = Bucket::new(self.cell(point.x), &point);
+        let cell = self.cell(point.x);
+        if let Some(last) = self.buckets.last_mut()
+            && point.x >= last.last
+            && cell == last.cell
+            && (self.width > 0.0 || point.x == last.last)
+        {
+            return last.take(&point);
+        }
+        let bucket = Bucket::new(cell, &point);
         match self.buckets.last_mut() {
             Some(last) if self.width == 0.0 && point.x > last.last => self.buckets.push(bucket),
             Some(last) if self.width > 0.0 && bucket.cell == last.cell => last.absorb(&bucket),
@@ -161,8 +198,7 @@ impl Series {
 
     fn cell(&self, x: f64) -> i64 {
         if self.width > 0.0 {
-            // The cast saturates: an x beyond all reason shares the outermost cell.
-            ((x - self.origin) / self.width).floor() as i64
+            floor((x - self.origin) / self.width)
         } else {
             0
         }
@@ -179,7 +215,7 @@ impl Series {
             let mut merged: Vec<Bucket> = Vec::with_capacity(CAP + 1);
             for bucket in &self.buckets {
                 let mut bucket = *bucket;
-                bucket.cell = ((bucket.first - origin) / width).floor() as i64;
+                bucket.cell = floor((bucket.first - origin) / width);
                 match merged.last_mut() {
                     Some(last) if last.cell == bucket.cell => last.absorb(&bucket),
                     _ => merged.push(bucket),

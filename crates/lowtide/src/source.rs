@@ -4,7 +4,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
-use lowtide_core::entry::Exit;
+use lowtide_core::entry::{Entry, Exit};
 use lowtide_core::explain::{self, Explanation};
 use lowtide_core::judge::judge;
 use lowtide_core::mark::Geometry;
@@ -20,6 +20,7 @@ use crate::failure::Failure;
 use crate::import;
 use crate::recording::summary::{RunState, Summary};
 use crate::recording::{self, Recording, Store};
+use crate::show::progress::Progress;
 use crate::show::text::headline;
 
 /// What flags say about a source.
@@ -90,9 +91,7 @@ pub fn report(source: &str, said: &Said, detail: Detail) -> Result<Report> {
     let mut report = match locate(source)? {
         Found::Recording(path) => {
             let mut picture = Picture::of(told_run(said)?, detail);
-            for entry in Recording::open(&path)? {
-                picture.apply(&entry?);
-            }
+            each_entry(&path, |entry| picture.apply(entry))?;
             let mut report = picture.report(detail);
             if report.name.is_empty() {
                 report.name = source.to_owned();
@@ -114,6 +113,18 @@ pub fn report(source: &str, said: &Said, detail: Detail) -> Result<Report> {
     Ok(report)
 }
 
+/// Hands over a recording, entry by entry, with a bar while it takes long.
+fn each_entry(path: &Path, mut take: impl FnMut(&Entry)) -> Result<()> {
+    let mut recording = Recording::open(path)?;
+    // A size that cannot be told only makes a bar that stays empty.
+    let mut progress = Progress::new("reading", recording.size().unwrap_or(0));
+    recording.read_on(|entry, position| {
+        take(&entry);
+        progress.at(position);
+    })?;
+    Ok(())
+}
+
 /// A run that knows what the flags say.
 fn told_run(said: &Said) -> Result<Run> {
     if said.column.is_some() || said.unit.is_some() {
@@ -130,9 +141,7 @@ fn told_run(said: &Said) -> Result<Run> {
 
 fn replay(path: &Path, source: &str, said: &Said) -> Result<Judged> {
     let mut run = told_run(said)?;
-    for entry in Recording::open(path)? {
-        run.apply(&entry?);
-    }
+    each_entry(path, |entry| run.apply(entry))?;
     let (mut verdict, series, explanation) = run.explained();
     verdict.source = source.to_owned();
     let mortem = match Summary::read(path)?.state {

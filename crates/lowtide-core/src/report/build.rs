@@ -2,7 +2,7 @@
 
 use crate::look::{Kind, Look};
 use crate::point::Track;
-use crate::process::ProcId;
+use crate::process::{ProcId, Role};
 use crate::run::{ProcessTrack, Subject, Summary};
 use crate::series::{Bucket, Series};
 use crate::verdict::{Axis, Class, Meter, Verdict};
@@ -26,10 +26,15 @@ const SERIES: &str = "series";
 impl Picture {
     /// The report up to now, with all lines that a page shows first, each in so many columns at most.
     pub fn report(&self, detail: Detail) -> Report {
+        self.with_lines(self.report_without_lines(), detail)
+    }
+
+    /// Adds the pictures to a report that was made without them, up to the same moment.
+    pub fn with_lines(&self, report: Report, detail: Detail) -> Report {
         Report {
             lines: self.lines(detail),
             stack: self.stack(f64::NEG_INFINITY, f64::INFINITY, detail.main),
-            ..self.report_without_lines()
+            ..report
         }
     }
 
@@ -83,7 +88,7 @@ impl Picture {
             lines.push(line(&role_key(role), Meter::Pss, whole(grid, detail.main)));
         }
         let watched = self.run.watched().map(|(track, _)| track.member.id);
-        for (id, meters) in &self.processes {
+        for (id, meters) in self.processes.iter() {
             let main = Some(*id) == watched;
             for (meter, grid) in meters.lines() {
                 // Every meter of the one that matters; of the others what tells who grows.
@@ -108,7 +113,7 @@ impl Picture {
                 .keys()
                 .map(|role| name(role_key(role), Meter::Pss)),
         );
-        for (id, meters) in &self.processes {
+        for (id, meters) in self.processes.iter() {
             let own = meters
                 .lines()
                 .iter()
@@ -157,7 +162,11 @@ impl Picture {
                 .map(move |c| c.parts.get(nth).copied().unwrap_or(0))
         };
         Some(Stack {
-            roles: self.stacked.iter().map(|role| (*role).to_owned()).collect(),
+            roles: self
+                .stacked
+                .iter()
+                .map(|role| Role::NAMES[*role].to_owned())
+                .collect(),
             parts: (0..self.stacked.len())
                 .map(|nth| part(nth).collect())
                 .collect(),

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use crate::entry::{Attempt, Entry};
-use crate::process::ProcId;
+use crate::process::Role;
 use crate::run::{Run, own_share};
 use crate::sample::{Reading, Sample};
+use crate::table::Table;
 use crate::verdict::Meter;
 
 use super::grid::{Grid, Range, Shares};
@@ -44,10 +45,25 @@ const PROCESSES: usize = 64;
 /// Restarts that are shown; a guard gives up long before.
 const ATTEMPTS: usize = 100;
 
+/// What has a line of its own.
+const METERS: [Meter; 9] = [
+    Meter::Held,
+    Meter::Anon,
+    Meter::File,
+    Meter::Shmem,
+    Meter::Swap,
+    Meter::Rss,
+    Meter::Pss,
+    Meter::Uss,
+    Meter::Gpu,
+];
+
 /// All meters of one process.
 #[derive(Clone, Debug)]
 pub(super) struct Meters {
     lines: Vec<(Meter, Grid<Range>)>,
+    /// Where in `lines` each of [`METERS`] is, once it has a line.
+    places: [Option<usize>; METERS.len()],
     room: usize,
     peak: u64,
     gone: bool,
@@ -57,6 +73,7 @@ impl Meters {
     fn new(room: usize) -> Meters {
         Meters {
             lines: Vec::new(),
+            places: [None; METERS.len()],
             room,
             peak: 0,
             gone: false,
@@ -65,36 +82,35 @@ impl Meters {
 
     fn push(&mut self, x: f64, reading: &Reading) {
         self.peak = self.peak.max(reading.held().0);
-        let known = [
-            (Meter::Held, reading.held()),
-            (Meter::Anon, reading.anon),
-            (Meter::File, reading.file),
-            (Meter::Shmem, reading.shmem),
-            (Meter::Swap, reading.swap),
-            (Meter::Rss, reading.rss()),
+        let (pss, gpu) = (reading.pss, reading.gpu);
+        // As in `METERS`.
+        let values = [
+            Some(reading.held()),
+            Some(reading.anon),
+            Some(reading.file),
+            Some(reading.shmem),
+            Some(reading.swap),
+            Some(reading.rss()),
+            pss.map(|pss| pss.total()),
+            pss.map(|pss| pss.uss),
+            gpu,
         ];
-        let read = reading
-            .pss
-            .map(|pss| [(Meter::Pss, pss.total()), (Meter::Uss, pss.uss)]);
-        let gpu = reading.gpu.map(|bytes| (Meter::Gpu, bytes));
-        for (meter, bytes) in known
-            .into_iter()
-            .chain(read.into_iter().flatten())
-            .chain(gpu)
-        {
-            self.at(meter, x, bytes.0);
+        for (nth, bytes) in values.into_iter().enumerate() {
+            if let Some(bytes) = bytes {
+                self.at(nth, x, bytes.0);
+            }
         }
     }
 
-    fn at(&mut self, meter: Meter, x: f64, bytes: u64) {
-        let found = self.lines.iter().position(|(there, _)| *there == meter);
-        let index = match found {
+    /// The value of the nth of [`METERS`].
+    fn at(&mut self, nth: usize, x: f64, bytes: u64) {
+        let index = match self.places[nth] {
             Some(index) => index,
             // What was never used needs no line.
             None if bytes == 0 => return,
             None => {
-                self.lines.push((meter, Grid::new(self.room)));
-                self.lines.len() - 1
+                self.lines.push((METERS[nth], Grid::new(self.room)));
+                *self.places[nth].insert(self.lines.len() - 1)
             }
         };
         self.lines[index].1.push(Range {
@@ -125,9 +141,9 @@ pub struct Picture {
     pub(super) gpu: Grid<Range>,
     pub(super) roles: BTreeMap<&'static str, Grid<Range>>,
     pub(super) stack: Grid<Shares>,
-    /// The order of a stack's parts.
-    pub(super) stacked: Vec<&'static str>,
-    pub(super) processes: BTreeMap<ProcId, Meters>,
+    /// The order of a stack's parts, as places in [`Role::NAMES`].
+    pub(super) stacked: Vec<usize>,
+    pub(super) processes: Table<Meters>,
     pub(super) told: Told,
     pub(super) attempts: Vec<Attempt>,
 }
@@ -147,7 +163,7 @@ impl Picture {
             roles: BTreeMap::new(),
             stack: Grid::new(detail.main),
             stacked: Vec::new(),
-            processes: BTreeMap::new(),
+            processes: Table::default(),
             told: Told::default(),
             attempts: Vec::new(),
         }
@@ -160,9 +176,10 @@ impl Picture {
             Entry::Sample(sample) => self.sample(sample),
             Entry::Watch { id, .. } => {
                 let room = self.detail.main;
-                if self.processes.contains_key(id) || self.make_place() {
-                    let meters = self.processes.entry(*id);
-                    meters.or_insert_with(|| Meters::new(room)).set_room(room);
+                if let Some(meters) = self.processes.get_mut(id) {
+                    meters.set_room(room);
+                } else if self.make_place() {
+                    self.processes.insert(*id, Meters::new(room));
                 }
             }
             Entry::Attempt(attempt) if self.attempts.len() < ATTEMPTS => {
@@ -184,41 +201,47 @@ impl Picture {
             low: bytes,
             high: bytes,
         };
-        let mut own: BTreeMap<&'static str, u64> = BTreeMap::new();
+        let mut own = [None; Role::NAMES.len()];
         let mut gpu = None;
+        // Where the next process is, in the run's table and in ours.
+        let (mut track, mut picture) = (0, 0);
         for reading in sample.readings.iter().filter(|reading| reading.is_alive()) {
-            let Some(role) = self.run.process(reading.id).map(|track| track.member.role) else {
+            let Some(known) = self.run.table().find(reading.id, track) else {
                 continue;
             };
-            *own.entry(role.name()).or_default() += own_share(reading).0;
+            track = known + 1;
+            let role = self.run.table().at(known).member.role;
+            *own[role.index()].get_or_insert(0) += own_share(reading).0;
             if let Some(bytes) = reading.gpu {
                 *gpu.get_or_insert(0) += bytes.0;
             }
-            if self.processes.contains_key(&reading.id) || self.make_place() {
-                let room = self.detail.other;
-                let meters = self.processes.entry(reading.id);
-                meters.or_insert_with(|| Meters::new(room)).push(x, reading);
+            let mut place = self.processes.find(reading.id, picture);
+            if place.is_none() && self.make_place() {
+                let meters = Meters::new(self.detail.other);
+                place = Some(self.processes.insert(reading.id, meters));
+            }
+            if let Some(place) = place {
+                picture = place + 1;
+                self.processes.at_mut(place).push(x, reading);
             }
         }
-        if own.is_empty() {
+        if own.iter().all(Option::is_none) {
             return;
         }
         self.tree.push(at(sample.tree.held.0));
         if let Some(bytes) = gpu {
             self.gpu.push(at(bytes));
         }
-        for (role, bytes) in &own {
-            let room = self.detail.main;
+        for (index, bytes) in own.iter().enumerate() {
+            let Some(bytes) = bytes else { continue };
+            let (role, room) = (Role::NAMES[index], self.detail.main);
             let line = self.roles.entry(role).or_insert_with(|| Grid::new(room));
             line.push(at(*bytes));
-            if !self.stacked.contains(role) {
-                self.stacked.push(role);
+            if !self.stacked.contains(&index) {
+                self.stacked.push(index);
             }
         }
-        let parts = self
-            .stacked
-            .iter()
-            .map(|role| own.get(role).copied().unwrap_or(0));
+        let parts = self.stacked.iter().map(|role| own[*role].unwrap_or(0));
         self.stack.push(Shares {
             x,
             total: sample.tree.held.0,

@@ -60,6 +60,8 @@ pub struct Grid<C> {
     columns: Vec<C>,
     /// 0 while every x has a column of its own.
     width: f64,
+    /// Where the cell of the last column ends; before everything while that is not known.
+    until: f64,
     room: usize,
 }
 
@@ -69,11 +71,25 @@ impl<C: Column> Grid<C> {
         Grid {
             columns: Vec::new(),
             width: 0.0,
+            until: f64::NEG_INFINITY,
             room: room.max(2),
         }
     }
 
+    #[inline]
     pub fn push(&mut self, column: C) {
+        let x = column.x();
+        // Nearly all come here. The edges of cells are exact, as their width is a power of two.
+        if x < self.until
+            && let Some(last) = self.columns.last_mut()
+            && x >= last.x()
+        {
+            return last.absorb(&column);
+        }
+        self.push_elsewhere(column);
+    }
+
+    fn push_elsewhere(&mut self, column: C) {
         if !column.x().is_finite() {
             return;
         }
@@ -86,6 +102,14 @@ impl<C: Column> Grid<C> {
         if self.columns.len() > self.room {
             self.widen();
         }
+        self.find_end();
+    }
+
+    fn find_end(&mut self) {
+        self.until = match self.columns.last() {
+            Some(last) if self.width > 0.0 => (self.cell(last.x()) + 1.0) * self.width,
+            _ => f64::NEG_INFINITY,
+        };
     }
 
     /// A point that is not the newest: logs are not always in order.
@@ -126,6 +150,7 @@ impl<C: Column> Grid<C> {
         if self.columns.len() > self.room {
             self.widen();
         }
+        self.find_end();
     }
 
     pub fn columns(&self) -> &[C] {

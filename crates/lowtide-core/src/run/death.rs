@@ -104,7 +104,7 @@ impl Run {
                 .get(id)
                 .is_some_and(|track| track.member.role.trains())
         };
-        if self.trainers_seen() == 0 {
+        if self.of_this_attempt().next().is_none() {
             return alive.count() > 0;
         }
         alive.map(|reading| reading.id).any(|id| trains(&id))

@@ -33,6 +33,7 @@ use crate::mark::{Geometry, MarkSource, Phase};
 use crate::postmortem::PostMortem;
 use crate::process::{Member, ProcId, Role};
 use crate::sample::{Basis, Limit, Reading, Sample};
+use crate::table::Table;
 use crate::units::{Bytes, Micros};
 use crate::verdict::Axis;
 
@@ -49,7 +50,7 @@ use track::{Lines, RoleTrack, Together};
 #[derive(Clone, Debug, Default)]
 pub struct Run {
     header: Header,
-    processes: BTreeMap<ProcId, ProcessTrack>,
+    processes: Table<ProcessTrack>,
     roles: BTreeMap<&'static str, RoleTrack>,
     tree: Lines,
     gpu: Option<Lines>,
@@ -79,7 +80,7 @@ pub struct Run {
 }
 
 /// What is kept of the newest sample until the next one confirms it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Newest {
     readings: Vec<Reading>,
     tree: Bytes,
@@ -87,12 +88,12 @@ struct Newest {
 }
 
 impl Newest {
-    fn of(sample: &Sample) -> Newest {
-        Newest {
-            readings: sample.readings.clone(),
-            tree: sample.tree.held,
-            limit: sample.limit.clone(),
-        }
+    /// In the room of an older one.
+    fn take(mut self, sample: &Sample) -> Newest {
+        self.readings.clone_from(&sample.readings);
+        self.tree = sample.tree.held;
+        self.limit.clone_from(&sample.limit);
+        self
     }
 }
 
@@ -177,46 +178,62 @@ impl Run {
         let moment = self.steps.moment(sample.at);
         // What is seen now counts only if it is still there at the next look: the last one may
         // show a process that is being taken apart.
-        let before = self.pending.replace((moment, Newest::of(sample)));
-        if let Some((moment, look)) = before {
-            self.fold(&moment, look, sample);
-        }
+        let room = match self.pending.take() {
+            Some((before, look)) => {
+                self.fold(&before, &look, sample);
+                look
+            }
+            None => Newest::default(),
+        };
+        self.pending = Some((moment, room.take(sample)));
     }
 
     /// Takes in the look before the newest one.
-    fn fold(&mut self, moment: &Moment, look: Newest, next: &Sample) {
-        let lives_on = |id: ProcId| {
-            let found = next
-                .readings
-                .binary_search_by_key(&id.pid, |reading| reading.id.pid);
+    fn fold(&mut self, moment: &Moment, look: &Newest, next: &Sample) {
+        let lives_on = |id: ProcId, near: usize| {
+            let found = match next.readings.get(near) {
+                Some(reading) if reading.id == id => Ok(near),
+                _ => next
+                    .readings
+                    .binary_search_by_key(&id.pid, |reading| reading.id.pid),
+            };
             found.is_ok_and(|at| next.readings[at].id == id && next.readings[at].is_alive())
         };
-        let mut by_role: BTreeMap<&'static str, Together> = BTreeMap::new();
+        let mut by_role: [Option<Together>; Role::NAMES.len()] = Default::default();
         let mut gpu = None;
         let mut anybody = false;
-        for reading in look.readings.iter().filter(|reading| lives_on(reading.id)) {
-            let Some(track) = self.processes.get_mut(&reading.id) else {
+        let mut near = 0;
+        for (nth, reading) in look.readings.iter().enumerate() {
+            if !lives_on(reading.id, nth) {
+                continue;
+            }
+            let Some(place) = self.processes.find(reading.id, near) else {
                 continue;
             };
+            near = place + 1;
+            let track = self.processes.at_mut(place);
             anybody = true;
             track.push(reading, moment);
-            by_role
-                .entry(track.member.role.name())
-                .or_default()
+            by_role[track.member.role.index()]
+                .get_or_insert_default()
                 .add(reading);
             if let Some(bytes) = reading.gpu {
                 *gpu.get_or_insert(0.0) += bytes.as_f64();
             }
         }
-        for (role, together) in by_role {
-            self.roles.entry(role).or_default().push(&together, moment);
+        for (role, together) in Role::NAMES.into_iter().zip(by_role) {
+            if let Some(together) = together {
+                self.roles.entry(role).or_default().push(&together, moment);
+            }
         }
         if let Some(bytes) = gpu {
             self.gpu.get_or_insert_default().push(bytes, moment);
         }
         if anybody {
             // What is left when everybody is gone is not what the job had left.
-            self.limit = look.limit.or(self.limit.take());
+            if look.limit.is_some() {
+                self.limit.clone_from(&look.limit);
+            }
             self.tree.push(look.tree.as_f64(), moment);
         }
     }
@@ -325,6 +342,10 @@ impl Run {
 
     pub fn process(&self, id: ProcId) -> Option<&ProcessTrack> {
         self.processes.get(&id)
+    }
+
+    pub(crate) fn table(&self) -> &Table<ProcessTrack> {
+        &self.processes
     }
 
     /// The one to watch and why.

@@ -8,6 +8,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::export::{Format, What, export};
 use crate::recording::{Recording, Store};
+use crate::show::progress::through;
 
 /// Write a run as a table: CSV, JSON lines or Parquet
 #[derive(clap::Args, Debug)]
@@ -32,14 +33,24 @@ pub fn run(args: &ExportArgs) -> Result<i32> {
         .format
         .unwrap_or_else(|| by_ending(args.output.as_deref()));
     let done = match &args.output {
-        Some(output) => export(recording, args.what, format, create(output, &path)?)
-            .with_context(|| format!("cannot write {}", output.display())),
+        Some(output) => export(
+            through(recording, "writing"),
+            args.what,
+            format,
+            create(output, &path)?,
+        )
+        .with_context(|| format!("cannot write {}", output.display())),
         None => {
             let stdout = io::stdout();
             if format == Format::Parquet && stdout.is_terminal() {
                 bail!("Parquet is not for a terminal; name a file with -o FILE");
             }
-            export(recording, args.what, format, stdout)
+            if stdout.is_terminal() {
+                // The rows themselves show that something happens.
+                export(recording, args.what, format, stdout)
+            } else {
+                export(through(recording, "writing"), args.what, format, stdout)
+            }
         }
     };
     match done {

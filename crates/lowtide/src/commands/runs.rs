@@ -12,6 +12,7 @@ use serde_json::json;
 
 use crate::recording::store::{Store, StoredRun};
 use crate::recording::summary::{RunState, Summary, recently_written};
+use crate::show::progress::Progress;
 
 /// List the runs that are kept
 #[derive(clap::Args, Debug)]
@@ -63,12 +64,21 @@ pub fn run(args: &RunsArgs) -> Result<i32> {
 fn list(store: &Store, as_json: bool, out: &mut impl Write) -> Result<()> {
     let mut runs = store.runs()?;
     runs.retain(|run| run.recording().is_file());
-    let looked = runs
+    let mut progress = Progress::new("looking at runs", runs.len() as u64);
+    let looked: Vec<_> = runs
         .iter()
         .rev()
-        .map(|run| (run, Summary::read(&run.recording())));
+        .zip(1..)
+        .map(|(run, nth)| {
+            let summary = Summary::read(&run.recording());
+            progress.at(nth);
+            (run, summary)
+        })
+        .collect();
+    drop(progress);
     if as_json {
         let runs: Vec<_> = looked
+            .into_iter()
             .map(|(run, summary)| as_value(run, summary.ok()))
             .collect();
         writeln!(out, "{}", json!({"schema": 1, "runs": runs}))?;

@@ -9,11 +9,12 @@ pub mod table;
 use std::io::Write;
 
 use anyhow::Result;
+use lowtide_core::entry::Entry;
 
 pub use rows::What;
 use table::{Csv, JsonLines, Table};
 
-use crate::recording::Recording;
+use crate::recording::RecordingError;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Format {
@@ -24,7 +25,7 @@ pub enum Format {
 
 /// Writes one table of a recording.
 pub fn export(
-    recording: Recording,
+    entries: impl Iterator<Item = Result<Entry, RecordingError>>,
     what: What,
     format: Format,
     out: impl Write + Send + 'static,
@@ -35,6 +36,6 @@ pub fn export(
         Format::Jsonl => Box::new(JsonLines::begin(columns, out)),
         Format::Parquet => Box::new(parquet::Parquet::begin(columns, out)?),
     };
-    rows::fill(recording, what, table.as_mut())?;
+    rows::fill(entries, what, table.as_mut())?;
     table.finish()
 }

@@ -11,7 +11,7 @@ use lowtide_core::units::{Bytes, Micros};
 
 use super::table::Kind::{Bool, Float, Int, Text, Time};
 use super::table::{Cell, Column, Table};
-use crate::recording::Recording;
+use crate::recording::RecordingError;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum What {
@@ -159,9 +159,13 @@ impl What {
 }
 
 /// Reads the recording to its end and adds the rows.
-pub fn fill(recording: Recording, what: What, table: &mut dyn Table) -> Result<()> {
+pub fn fill(
+    entries: impl Iterator<Item = Result<Entry, RecordingError>>,
+    what: What,
+    table: &mut dyn Table,
+) -> Result<()> {
     let mut now = Now::default();
-    for entry in recording {
+    for entry in entries {
         let entry = entry?;
         now.see(&entry);
         match (&entry, what) {

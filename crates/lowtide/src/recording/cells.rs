@@ -54,10 +54,26 @@ impl<'a> Input<'a> {
     }
 
     pub fn varint(&mut self) -> Result<u64, Malformed> {
-        u64::try_from(self.wide()?).map_err(|_| Malformed)
+        match self.0 {
+            // One byte, most of the time.
+            [byte, rest @ ..] if *byte < 0x80 => {
+                self.0 = rest;
+                Ok((*byte).into())
+            }
+            _ => u64::try_from(self.wide()?).map_err(|_| Malformed),
+        }
     }
 
     fn wide(&mut self) -> Result<u128, Malformed> {
+        // Most codes are short: up to eight groups of seven bits need no wide sums.
+        let mut small = 0u64;
+        for (nth, byte) in self.0.iter().take(8).enumerate() {
+            small |= u64::from(byte & 0x7f) << (7 * nth);
+            if *byte < 0x80 {
+                self.0 = &self.0[nth + 1..];
+                return Ok(small.into());
+            }
+        }
         let mut value = 0u128;
         // 65 bits are the most that a cell needs: ten groups of seven.
         for shift in (0..70).step_by(7) {
@@ -142,7 +158,10 @@ pub fn take_changes<const N: usize>(
     units: &[u64; N],
     row: &mut [Cell; N],
 ) -> Result<(), Malformed> {
-    for bit in (0..64).filter(|bit| mask >> bit & 1 == 1) {
+    let mut left = mask;
+    while left != 0 {
+        let bit = left.trailing_zeros() as usize;
+        left &= left - 1;
         let code = input.wide()?;
         let Some(cell) = row.get_mut(bit) else {
             continue;

@@ -25,6 +25,7 @@
 //! There is one writer and it writes at offsets it knows, so there are no locks and no mapped
 //! memory: both behave badly on NFS and Lustre.
 
+mod ahead;
 mod cells;
 pub mod codec;
 pub mod disk;

@@ -112,7 +112,7 @@ impl Recording {
     }
 
     /// Bytes of the file that were understood so far.
-    pub fn position(&self) -> u64 {
+    pub fn done(&self) -> u64 {
         self.at
     }
 
@@ -151,15 +151,14 @@ impl Recording {
 
     /// Decodes one frame, or steps over damage. False when there is no complete frame left.
     fn next_frame(&mut self) -> io::Result<bool> {
+        if let Seen::Frame(length) = self.look_at(self.at)? {
+            return self.take_frame(length);
+        }
+        // What was added since that look is no damage: look again, at nothing newer than the size.
         let size = self.size()?;
+        self.window.forget();
         match self.look_at(self.at)? {
-            Seen::Frame(length) => {
-                let bytes = self.window.get(&self.file, self.at, FRAME_HEAD + length)?;
-                let payload = &bytes[FRAME_HEAD..FRAME_HEAD + length];
-                self.decoder.frame(payload, &mut self.ready);
-                self.at += (FRAME_HEAD + length) as u64;
-                return Ok(true);
-            }
+            Seen::Frame(length) => return self.take_frame(length),
             Seen::Broken(length) => {
                 // The length may be right: then only this frame is lost.
                 let next = self.at + (FRAME_HEAD + length) as u64;
@@ -184,6 +183,14 @@ impl Recording {
                 Ok(false)
             }
         }
+    }
+
+    fn take_frame(&mut self, length: usize) -> io::Result<bool> {
+        let bytes = self.window.get(&self.file, self.at, FRAME_HEAD + length)?;
+        let payload = &bytes[FRAME_HEAD..FRAME_HEAD + length];
+        self.decoder.frame(payload, &mut self.ready);
+        self.at += (FRAME_HEAD + length) as u64;
+        Ok(true)
     }
 
     fn look_at(&mut self, offset: u64) -> io::Result<Seen> {
@@ -214,7 +221,8 @@ impl Recording {
         Ok(None)
     }
 
-    pub(super) fn size(&self) -> io::Result<u64> {
+    /// Bytes of the file now.
+    pub fn size(&self) -> io::Result<u64> {
         Ok(self.file.metadata()?.len())
     }
 

@@ -10,6 +10,7 @@ use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
 use super::gate::Refused;
+use crate::recording::RecordingError;
 
 /// Scripts and styles are ours alone, nothing is loaded from elsewhere, and nobody frames the page.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
@@ -44,6 +45,23 @@ impl Refusal {
 
     pub fn unclear(error: impl Into<String>) -> Refusal {
         Refusal::new(StatusCode::BAD_REQUEST, error)
+    }
+
+    /// A recording that is there and cannot be read. Where it lies is nobody's business over the network.
+    pub fn unreadable(name: &str, error: &anyhow::Error) -> Refusal {
+        use RecordingError::{Empty, Newer, NotARecording, Open, Read};
+        let Some(known) = error.downcast_ref::<RecordingError>() else {
+            return Refusal::ourselves(error);
+        };
+        let why = match known {
+            Empty { .. } => "it ends before its first entry".to_owned(),
+            NotARecording { .. } => "its file is no recording".to_owned(),
+            Newer { found, .. } => format!("it was made by a newer lowtide (version {found})"),
+            Open { source, .. } | Read { source, .. } => source.to_string(),
+            other => other.to_string(),
+        };
+        Refusal::ourselves(format!("the recording of `{name}` cannot be read: {why}"))
+            .hint(known.hint())
     }
 
     pub fn ourselves(error: impl std::fmt::Display) -> Refusal {

@@ -60,6 +60,13 @@ pub fn router(server: Arc<Server>) -> Router {
     let shell = page::shell();
     let script = page::script();
     let page = move || async move { typed("text/html; charset=utf-8", shell) };
+    let of_run = {
+        let page = page.clone();
+        async move |State(server): Shared, Path(name): Path<String>| {
+            read_ahead(server, name);
+            page().await
+        }
+    };
     Router::new()
         .nest("/api/v1", api)
         .route("/metrics", get(exposition))
@@ -72,7 +79,7 @@ pub fn router(server: Arc<Server>) -> Router {
             get(async || typed("text/css; charset=utf-8", page::STYLE)),
         )
         .route("/", get(page.clone()))
-        .route("/runs/{name}", get(page.clone()))
+        .route("/runs/{name}", get(of_run))
         .route("/compare/{a}/{b}", get(page))
         .fallback(async || Refusal::new(StatusCode::NOT_FOUND, "there is nothing at this address"))
         .layer(DefaultBodyLimit::max(BODY))
@@ -113,7 +120,22 @@ fn find(server: &Server, name: &str) -> Result<Arc<Open>, Refusal> {
     if !path.is_file() {
         return Err(Refusal::missing(name));
     }
-    server.shelf.take(name, path).map_err(Refusal::ourselves)
+    server
+        .shelf
+        .take(name, path)
+        .map_err(|error| Refusal::unreadable(name, &error))
+}
+
+/// A page is opened that will ask for this run as soon as its script is there: reading begins now.
+/// Not where a token is needed: whoever loads the empty page has shown none.
+fn read_ahead(server: Arc<Server>, name: String) {
+    if server.gate.is_open() {
+        spawn_blocking(move || {
+            let open = find(&server, &name).ok()?;
+            // What goes wrong is told to the one who asks for the data.
+            open.now().ok()?.json().ok()
+        });
+    }
 }
 
 /// Asks a run for something, as it is now.
@@ -124,7 +146,9 @@ async fn of_run<T: Send + 'static>(
 ) -> Result<T, Refusal> {
     apart(move || {
         let open = find(&server, &name)?;
-        let mut now = open.now().map_err(Refusal::ourselves)?;
+        let mut now = open
+            .now()
+            .map_err(|error| Refusal::unreadable(&name, &error))?;
         ask(&mut now)
     })
     .await

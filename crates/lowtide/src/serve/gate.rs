@@ -60,6 +60,11 @@ impl Gate {
         }
     }
 
+    /// Whether everybody who can reach us may look.
+    pub fn is_open(&self) -> bool {
+        !self.closed
+    }
+
     /// Whether this request may be answered. `open` paths are the page itself, which holds no data.
     pub fn admit(&self, method: &Method, open: bool, headers: &HeaderMap) -> Result<(), Refused> {
         let text = |name| headers.get(name).and_then(|value| value.to_str().ok());

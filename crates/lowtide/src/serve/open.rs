@@ -117,16 +117,16 @@ impl Inner {
         }
         self.read_at = Some(Instant::now());
         let mut news = false;
-        for entry in self.recording.by_ref() {
-            let entry = entry?;
+        let (held, ended, picture) = (&mut self.held, &mut self.ended, &mut self.picture);
+        self.recording.read_on(|entry, _| {
             match &entry {
-                Entry::Sample(sample) => self.held = sample.tree.held.0,
-                Entry::End { exit, .. } => self.ended = Some(*exit),
+                Entry::Sample(sample) => *held = sample.tree.held.0,
+                Entry::End { exit, .. } => *ended = Some(*exit),
                 _ => {}
             }
-            self.picture.apply(&entry);
+            picture.apply(&entry);
             news = true;
-        }
+        })?;
         let state = match self.ended {
             Some(_) => "ended",
             None if !news && self.report.is_some() && self.state == "cut-off" => "cut-off",
@@ -165,11 +165,8 @@ impl Inner {
 
     /// The report with its lines, as a file has it.
     pub fn whole(&mut self) -> Report {
-        let headline = self.report().headline.clone();
-        Report {
-            headline,
-            ..self.picture.report(Detail::FILE)
-        }
+        let report = Report::clone(&self.report());
+        self.picture.with_lines(report, Detail::FILE)
     }
 
     pub fn tick(&mut self) -> Tick {

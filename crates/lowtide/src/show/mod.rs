@@ -11,6 +11,7 @@ pub mod markdown;
 pub mod mortem;
 pub mod page;
 pub mod png;
+pub mod progress;
 pub mod style;
 pub mod summary;
 pub mod svg;

@@ -7,6 +7,7 @@ mod ended;
 mod killed;
 mod pipes;
 mod places;
+mod progress;
 mod signals;
 mod terminal;
 mod view;
