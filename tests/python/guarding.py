@@ -76,26 +76,17 @@ needs_limit = pytest.mark.skipif(
 )
 
 
-class Job:
-    """One job under `lowtide run`, or bare when `program` is none."""
+class Process:
+    """A process and what it printed."""
 
-    def __init__(self, folder, command, program=None, flags=(), group=None, environment=None):
+    def __init__(self, folder, words, env, group):
         self.folder = Path(folder)
         self.recording = self.folder / "recording"
-        # A socket's path has to be short, and other tests have their own.
-        self.runtime = tempfile.mkdtemp(prefix="lt-")
-        env = {name: value for name, value in os.environ.items() if not name.startswith("LOWTIDE_")}
-        env.update(
-            PYTHONPATH=str(PACKAGE), PYTHONDONTWRITEBYTECODE="1", PYTHONUNBUFFERED="1",
-            XDG_RUNTIME_DIR=self.runtime, LOWTIDE_HOME=str(self.folder / "home"), **(environment or {}),
-        )
-        words = [str(word) for word in command]
-        if program:
-            words = [program, "run", "-i", "200ms", "-o", str(self.recording), *flags, "--", *words]
         self.log = self.folder / "log"
         self.process = subprocess.Popen(
-            words, env=env, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=self.log.open("ab"),
-            stderr=subprocess.STDOUT, preexec_fn=group.enter if group else None, start_new_session=True,
+            [str(word) for word in words], env=env, cwd=self.folder, stdin=subprocess.DEVNULL,
+            stdout=self.log.open("ab"), stderr=subprocess.STDOUT,
+            preexec_fn=group.enter if group else None, start_new_session=True,
         )
         self.env = env
 
@@ -117,6 +108,35 @@ class Job:
     @property
     def restarts(self):
         return len(re.findall(r"guard: starting again from", self.output))
+
+
+class Job(Process):
+    """One job under `lowtide run`, or bare when `program` is none."""
+
+    def __init__(self, folder, command, program=None, flags=(), group=None, environment=None):
+        folder = Path(folder)
+        # A socket's path has to be short, and other tests have their own.
+        self.runtime = tempfile.mkdtemp(prefix="lt-")
+        env = {name: value for name, value in os.environ.items() if not name.startswith("LOWTIDE_")}
+        env.update(
+            PYTHONPATH=str(PACKAGE), PYTHONDONTWRITEBYTECODE="1", PYTHONUNBUFFERED="1",
+            XDG_RUNTIME_DIR=self.runtime, LOWTIDE_HOME=str(folder / "home"), **(environment or {}),
+        )
+        words = list(command)
+        if program:
+            words = [program, "run", "-i", "200ms", "-o", folder / "recording", *flags, "--", *words]
+        super().__init__(folder, words, env, group)
+
+
+class Attached(Process):
+    """`lowtide attach` to a job, from a folder and an environment of its own."""
+
+    def __init__(self, folder, program, flags):
+        folder.mkdir()
+        env = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+        env["LOWTIDE_HOME"] = str(folder / "home")
+        words = [program, "attach", "-i", "200ms", "-o", folder / "recording", *flags]
+        super().__init__(folder, words, env, None)
 
 
 def trace(path):

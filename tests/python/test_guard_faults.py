@@ -7,17 +7,19 @@ it are counted and told. The job is a loop of plain Python, so that all of this 
 import hashlib
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import zipfile
 from pathlib import Path
 
 import pytest
 
-from guarding import JOBS, MEMORY, Group, Job, judge, needs_limit, trace
+from guarding import JOBS, MEMORY, Attached, Group, Job, judge, needs_limit, trace
 
 STEPS = JOBS / "steps.py"
 GUARD = ["--guard", "--resume-arg", "--resume {checkpoint}", "--checkpoints", "out"]
@@ -36,9 +38,9 @@ def group():
         each.close()
 
 
-def job(tmp_path, program, *words, flags=GUARD, group=None):
+def job(tmp_path, program, *words, flags=GUARD, group=None, environment=None):
     command = [sys.executable, STEPS, "--out", "out", "--trace", "trace", *words]
-    return Job(tmp_path, command, program, flags, group)
+    return Job(tmp_path, command, program, flags, group, environment)
 
 
 def chain(steps):
@@ -245,6 +247,104 @@ def test_the_job_survives_the_death_of_its_guard(tmp_path, program):
     assert trace(tmp_path / "trace") == (list(range(1, 301)), chain(300))
     # The recording stops where its writer did, and says what can be known.
     assert "the recording stops without an end, and memory was not short" in is_whole(program, run)
+
+
+def take_over(tmp_path, program, pid):
+    """`lowtide attach --guard`, from somewhere else. The job stands still until it is watched."""
+    os.kill(pid, signal.SIGSTOP)
+    flags = [*GUARD[:-1], tmp_path / "out"]
+    attached = Attached(tmp_path / "taken", program, [*flags, pid])
+    attached.wait_for(r"watching %d" % pid)
+    os.kill(pid, signal.SIGCONT)
+    return attached
+
+
+@needs_limit
+def test_a_job_whose_guard_was_killed_is_taken_over(tmp_path, program, group):
+    limited = group(150)
+    secret = "s3cret-of-the-job"
+    environment = {"A_TOKEN": secret, "ONLY_HERE": "1"}
+    # After a second the loop has found the new guard; six seconds of leaking would kill it.
+    run = job(tmp_path, program, "--leak", "2", "--pause", "0.1", group=limited, environment=environment)
+    # The first guard has restarted it once already: its words and variables are in the job.
+    pid = int(run.wait_for(r"(?s)starting again from.*pid (\d+)").group(1))
+    run.process.kill()
+    assert run.wait() == -signal.SIGKILL
+    first = run.restarts
+    after = take_over(tmp_path, program, pid)
+    assert after.wait() == 0, after.output[-3000:] + run.output[-1000:]
+    assert trace(tmp_path / "trace") == (list(range(1, 151)), chain(150))
+    assert first == 1 and after.restarts >= 1 and limited.oom_kills == 0, after.output[-3000:]
+    # What the job prints goes where it went before, and not to the guard that came later.
+    assert run.output.endswith("\n%s\n" % chain(150)) and "/150" not in after.output
+    # Each attempt has the environment of the first, and is told its own checkpoint alone.
+    attempts = re.findall(r"attempt (\d), (\d) resumed, (\w+)", run.output)
+    assert attempts[:3] == [("1", "0", "1"), ("2", "1", "1"), ("2", "1", "1")], attempts
+    assert ", 0 steps done again" in after.output, after.output[-3000:]
+    for path in after.recording.rglob("*"):
+        assert path.is_dir() or secret.encode() not in path.read_bytes(), path
+    assert secret not in after.output
+    is_whole(program, after)
+
+
+@needs_limit
+def test_a_job_that_nobody_guarded_is_taken_over(tmp_path, program, group):
+    limited = group(150)
+    # In a group of its own from the start; the guard comes from outside of it.
+    run = job(tmp_path, None, "--leak", "2", "--pause", "0.1", group=limited)
+    pid = int(run.wait_for(r"pid (\d+)").group(1))
+    after = take_over(tmp_path, program, pid)
+    assert after.wait() == 0, after.output[-3000:]
+    assert run.wait() == 0
+    assert trace(tmp_path / "trace") == (list(range(1, 151)), chain(150))
+    assert after.restarts >= 2 and limited.oom_kills == 0, after.output[-3000:]
+    assert limited.folder.name in after.output, "the limit of its group held for every attempt"
+
+
+def test_a_job_that_is_taken_over_may_end_by_itself(tmp_path, program):
+    run = job(tmp_path, None, "--steps", "100")
+    pid = int(run.wait_for(r"pid (\d+)").group(1))
+    after = take_over(tmp_path, program, pid)
+    assert after.wait() == 0, after.output[-3000:]
+    assert "ended by itself with all its steps; its exit code is not known" in after.output, after.output[-3000:]
+
+
+def test_who_takes_over_can_leave_again(tmp_path, program):
+    run = job(tmp_path, None, "--steps", "300")
+    pid = int(run.wait_for(r"pid (\d+)").group(1))
+    after = take_over(tmp_path, program, pid)
+    after.process.send_signal(signal.SIGINT)
+    assert after.wait() == 0 and "left alone" in after.output, after.output[-3000:]
+    assert run.wait() == 0
+    assert trace(tmp_path / "trace") == (list(range(1, 301)), chain(300))
+
+
+def test_what_cannot_be_started_again_is_not_taken_over(tmp_path, program):
+    run = job(tmp_path, program, "--steps", "1000000")
+    pid = int(run.wait_for(r"pid (\d+)").group(1))
+    run.wait_for(r"step 10/")
+
+    def refused(pid, **options):
+        done = subprocess.run(
+            [program, "attach", *GUARD, str(pid)], capture_output=True, text=True, env=run.env, cwd=tmp_path, **options
+        )
+        assert done.returncode == 4 and "hint: " in done.stderr, done.stderr
+        return done.stderr
+
+    assert "another lowtide watches it" in refused(pid)
+    assert "it is lowtide itself" in refused(run.process.pid)
+    if os.getuid() == 0:
+        with tempfile.TemporaryDirectory() as open_to_all:
+            os.chmod(open_to_all, 0o755)
+            copy = shutil.copy(program, open_to_all)
+            stranger = dict(user=65534, group=65534, extra_groups=[])
+            command = [copy, "attach", *GUARD, str(pid)]
+            done = subprocess.run(command, capture_output=True, text=True, env={}, cwd="/", **stranger)
+            assert done.returncode == 4 and "the job of another user" in done.stderr, done.stderr
+            assert "hint: run this as that user" in done.stderr
+    run.process.send_signal(signal.SIGINT)
+    assert run.wait() == 130
+    assert "there is no such process" in refused(pid)
 
 
 def rank_process(group, rank):

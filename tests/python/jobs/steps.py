@@ -67,6 +67,8 @@ def first_interrupt(*_):
 def main():
     chosen = options()
     asked = []
+    attempt = os.environ.get("LOWTIDE_ATTEMPT", "1")
+    print("attempt %s, %d resumed, %s" % (attempt, sys.argv.count("--resume"), os.environ.get("ONLY_HERE")))
     print("pid %d" % os.getpid(), flush=True)
     if chosen.by_signal:
         signal.signal(signal.SIGUSR1, lambda *_: asked.append(1))
@@ -74,7 +76,7 @@ def main():
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     if chosen.stubborn:
         signal.signal(signal.SIGINT, first_interrupt)
-    cut = chosen.cut == os.environ.get("LOWTIDE_ATTEMPT", "1")
+    cut = chosen.cut == attempt
     step, state = 0, ""
     kept = []
     if chosen.resume:

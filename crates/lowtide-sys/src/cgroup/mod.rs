@@ -128,8 +128,14 @@ impl Groups {
 
 /// The group of this process in the memory controller's hierarchy.
 pub fn own_place(proc: &Proc) -> Option<Place> {
+    place_of(proc, "self")
+}
+
+/// That of another process, named as in `/proc`.
+pub fn place_of(proc: &Proc, who: &str) -> Option<Place> {
     let (mut cgroup, mut mountinfo) = (Vec::new(), Vec::new());
-    proc.read_global("self/cgroup", &mut cgroup).ok()?;
+    proc.read_global(&format!("{who}/cgroup"), &mut cgroup)
+        .ok()?;
     proc.read_global("self/mountinfo", &mut mountinfo).ok()?;
     find::find(&cgroup, &mountinfo)
 }

@@ -1,4 +1,5 @@
-//! `lowtide attach`: the same as `run`, for a job that already runs. The job never notices.
+//! `lowtide attach`: the same as `run`, for a job that already runs. The job never notices, unless
+//! `--guard` has to act.
 
 use std::io::Write;
 use std::os::fd::AsFd;
@@ -13,12 +14,18 @@ use lowtide_sys::sigwait::{SignalSet, Signals, stop_here};
 use rustix::process::Signal;
 
 use crate::commands::common::{MARKS_EVERY, WatchArgs, poll};
-use crate::commands::view;
+use crate::commands::follower::{Follower, Held};
+use crate::commands::view::{self, RunView};
 use crate::failure::Failure;
+use crate::guard::Guard;
+use crate::guard::args::GuardArgs;
+use crate::guard::found::Found;
+use crate::guard::isolate::Isolated;
+use crate::keeper::Stand;
 use crate::marks::Inbox;
 use crate::show;
 use crate::show::tui::{Keyboard, Stage, Wish};
-use crate::watch::{Plan, Ticker, Watch};
+use crate::watch::{Follow, Plan, StateFile, Ticker, Watch, WatchOptions};
 
 /// Watch a job that already runs
 ///
@@ -26,8 +33,11 @@ use crate::watch::{Plan, Ticker, Watch};
 ///   lowtide attach 4242
 ///   lowtide attach --find train.py
 ///   lowtide attach --find --wait --duration 10m
+///   lowtide attach --guard --resume-arg '--resume {checkpoint}' 4242
 ///
 /// At a terminal this is a live view: `?` shows its keys, `q` ends it and leaves the job alone.
+/// With --guard it is plain lines, and what is read from the job to start it again (command, directory,
+/// environment) is kept in memory only.
 #[derive(clap::Args, Debug)]
 #[command(verbatim_doc_comment)]
 pub struct AttachArgs {
@@ -41,7 +51,7 @@ pub struct AttachArgs {
     #[arg(long, requires = "find")]
     wait: bool,
     /// Stop watching after this long (30s, 10m, 2h)
-    #[arg(long, value_parser = parse_duration)]
+    #[arg(long, value_parser = parse_duration, conflicts_with = "guard")]
     duration: Option<Duration>,
     /// Print the verdict at the end as one JSON object
     #[arg(long)]
@@ -51,6 +61,8 @@ pub struct AttachArgs {
     no_tui: bool,
     #[command(flatten)]
     watch: WatchArgs,
+    #[command(flatten)]
+    guard: GuardArgs,
 }
 
 /// What ends our watching; the job does not hear of it.
@@ -60,27 +72,26 @@ const ENDINGS: [i32; 4] = [1, 2, 3, 15];
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 pub fn run(args: &AttachArgs) -> Result<i32> {
+    if args.guard.guard {
+        return guard(args);
+    }
     let ours: SignalSet = ENDINGS.into_iter().collect();
     ours.block()?;
     // The view sets the terminal's modes, also from the background.
     SignalSet::from_iter([Signal::TTOU.as_raw()]).block()?;
     let mut signals = Signals::of(ours)?;
-    let Some(pid) = target(args, &mut signals)? else {
+    let mut wait = || -> Result<bool> {
+        poll(&[&signals], LOOK_EVERY)?;
+        Ok(signals.arrived()?.is_some())
+    };
+    let Some(pid) = target(args, &mut wait)? else {
         return Ok(0);
     };
     let options = args.watch.options();
-    let sampler = Sampler::new(Options {
-        budget: options.budget,
-        limit: options.limit,
-        ..Options::new(vec![pid])
-    })
-    .map_err(|error| {
-        Failure::unseen(format!("cannot watch {pid}: {error}"))
-            .hint("`lowtide ps` lists the training jobs of this machine")
-    })?;
+    let sampler = sampler(pid, &options)?;
     let plan = Plan::new(&options, "attach", &command_line(pid))?;
     let clock = plan.clock();
-    let inbox = Inbox::open(&format!("watcher-{}", std::process::id())).ok();
+    let inbox = Inbox::open().ok();
     let mut watch = Watch::start(plan, inbox, sampler)?;
     let mut view = open_view(args, &mut watch);
     let mut ticker = Ticker::new(options.interval);
@@ -121,6 +132,68 @@ pub fn run(args: &AttachArgs) -> Result<i32> {
     Ok(0)
 }
 
+fn sampler(pid: u32, options: &WatchOptions) -> Result<Sampler> {
+    let sampler = Sampler::new(Options {
+        budget: options.budget,
+        limit: options.limit,
+        ..Options::new(vec![pid])
+    });
+    Ok(sampler.map_err(|error| {
+        Failure::unseen(format!("cannot watch {pid}: {error}"))
+            .hint("`lowtide ps` lists the training jobs of this machine")
+    })?)
+}
+
+/// `--guard`: takes the job over. It is watched as it is; once the guard has started it again, all is as
+/// under `run --guard`.
+fn guard(args: &AttachArgs) -> Result<i32> {
+    let mut stand = Stand::take()?;
+    let mut wait = || -> Result<bool> {
+        let signal = stand.signal_within(LOOK_EVERY)?;
+        Ok(signal.is_some_and(|signal| ENDINGS.contains(&signal)))
+    };
+    let Some(pid) = target(args, &mut wait)? else {
+        return Ok(0);
+    };
+    let mut found = Found::take(pid, stand)?;
+    let cwd = found.home.cwd.clone();
+    let Some(plan) = args.guard.plan(&found.command, &cwd)? else {
+        return Ok(0);
+    };
+    if let (Some(resume), Some(checkpoint)) = (&plan.resume, &found.resumed) {
+        resume.undo(&mut found.command, checkpoint);
+    }
+    let options = args.watch.options();
+    let sampler = sampler(pid, &options)?;
+    let isolated = Isolated::found(pid);
+    let inbox = Inbox::open_where(found.runtime()).ok();
+    let mut files = Follow::default();
+    found.printed_to().for_each(|path| files.add(&path));
+    let folder = inbox.as_ref().map(|inbox| inbox.folder().to_owned());
+    let watch = Watch::start(
+        Plan::new(&options, "attach", &found.command)?,
+        inbox,
+        sampler,
+    )?;
+    let ended = Follower {
+        files,
+        folder,
+        watch,
+        state: StateFile::new(&cwd, &found.command, found.began),
+        guard: Some(Guard::new(plan, &found.command, found.since())),
+        view: RunView::new(false),
+        options: &options,
+        isolated: isolated.as_ref(),
+        held: Held::Found(found),
+    }
+    .follow()?;
+    if let Some(watch) = &ended.watch {
+        report(args, watch)?;
+    }
+    ended.tell();
+    Ok(ended.code)
+}
+
 /// The live view, where there is a terminal for it.
 fn open_view(args: &AttachArgs, watch: &mut Watch) -> Option<Stage> {
     let wanted = !args.no_tui && !args.json && !args.watch.options().quiet;
@@ -151,8 +224,8 @@ fn command_line(pid: u32) -> Vec<String> {
         .collect()
 }
 
-/// The pid that was given, or the one job that was found. None: the user gave up waiting.
-fn target(args: &AttachArgs, signals: &mut Signals) -> Result<Option<u32>> {
+/// The pid that was given, or the one job that was found. None: the user gave up waiting, as `wait` says.
+fn target(args: &AttachArgs, wait: &mut dyn FnMut() -> Result<bool>) -> Result<Option<u32>> {
     let Some(text) = &args.find else {
         return Ok(args.pid);
     };
@@ -184,8 +257,7 @@ fn target(args: &AttachArgs, signals: &mut Signals) -> Result<Option<u32>> {
                 .into());
             }
         }
-        poll(&[&*signals], LOOK_EVERY)?;
-        if signals.arrived()?.is_some() {
+        if wait()? {
             return Ok(None);
         }
     }

@@ -14,8 +14,9 @@ use lowtide_core::check::{
 use lowtide_core::units::{Bytes, Share, parse_duration};
 use lowtide_core::verdict::Axis;
 
+use crate::commands::follower::Ended;
 use crate::commands::judge::SaidArgs;
-use crate::commands::run::{Ended, watch_command};
+use crate::commands::run::watch_command;
 use crate::failure::Failure;
 use crate::show::check as view;
 use crate::source::{self, Judged, Said};
@@ -130,14 +131,14 @@ fn run_and_check(args: &CheckArgs, asked: &CheckFlags, said: &Said) -> Result<i3
     }
     let ended = watch_command(&args.command, &options, None, None);
     rustix::stdio::dup2_stdout(&stdout)?;
-    let Ended { watch, exit, .. } = ended.map_err(|error| match error.downcast::<Failure>() {
+    let Ended { watch, code, .. } = ended.map_err(|error| match error.downcast::<Failure>() {
         Ok(failure) => failure.as_unseen().into(),
         Err(error) => error,
     })?;
     let unseen =
         |message: String| Failure::unseen(message).hint("lowtide run -- CMD shows what happens");
-    if exit.code() != 0 {
-        return Err(unseen(format!("the job ended with code {}", exit.code())).into());
+    if code != 0 {
+        return Err(unseen(format!("the job ended with code {code}")).into());
     }
     let Some(mut watch) = watch else {
         return Err(unseen("the job could not be watched".to_owned()).into());

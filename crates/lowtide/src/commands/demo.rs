@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 
-use crate::commands::run::{self, Ended};
+use crate::commands::follower::Ended;
+use crate::commands::run;
 use crate::failure::Failure;
 use crate::show;
 use crate::watch::WatchOptions;

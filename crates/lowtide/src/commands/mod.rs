@@ -7,6 +7,7 @@ pub mod demo;
 pub mod doctor;
 pub mod explain;
 pub mod export;
+mod follower;
 pub mod judge;
 pub mod ps;
 pub mod report;

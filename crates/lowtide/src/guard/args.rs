@@ -47,7 +47,7 @@ pub struct GuardArgs {
 }
 
 impl GuardArgs {
-    /// None without `--guard`.
+    /// None without `--guard`. `cwd` is the job's.
     pub fn plan(&self, command: &[String], cwd: &Path) -> Result<Option<Plan>> {
         if !self.guard {
             return Ok(None);
@@ -59,7 +59,7 @@ impl GuardArgs {
             None => Resume::known(command, cwd),
         };
         let places = match &self.checkpoints {
-            Some(folder) => Places::named(cwd.join(folder)),
+            Some(folder) => Places::named(std::path::absolute(folder)?),
             None => Places::guessed(output_folders(cwd, command)),
         };
         Ok(Some(Plan {

@@ -10,8 +10,7 @@ use lowtide_core::process::ProcId;
 use lowtide_core::units::show_duration;
 use rustix::process::Signal;
 
-use crate::failure::code;
-use crate::keeper::Handle;
+use crate::failure::code::RESUMABLE;
 use crate::watch::Watch;
 
 use super::checkpoints::{Checkpoint, Found};
@@ -41,21 +40,29 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 const NAMED: usize = 3;
 
 impl Guard {
-    /// Decides what follows. `mortem` says how the attempt died, if it did.
-    pub fn ended(&mut self, watch: &mut Watch, exit: Exit, mortem: Option<&PostMortem>) -> Next {
+    /// Decides what follows. `exit` is none for a job that is not our child: only its parent learns it.
+    /// `mortem` says how the attempt died, if it did.
+    pub fn ended(
+        &mut self,
+        watch: &mut Watch,
+        exit: Option<Exit>,
+        mortem: Option<&PostMortem>,
+    ) -> Next {
         let asked = self.asked.take();
         if self.interrupted {
             self.count(watch);
-            return Next::Done(exit.code());
+            return Next::Done(exit.map_or(1, Exit::code));
         }
         let ran_out = mortem.is_some_and(|found| {
             matches!(found.cause, Cause::GroupOom { .. } | Cause::NodeOom { .. })
         });
-        let done = exit == Exit::Code(0) && {
-            let (step, total) = (watch.policy().furthest(), watch.run.total_steps());
-            total.is_some_and(|total| total > 0 && step >= Some(total))
-        };
+        let total = watch.run.total_steps().filter(|total| *total > 0);
+        let all_steps = total.is_some_and(|total| watch.policy().furthest() >= Some(total));
+        let done = all_steps && matches!(exit, None | Some(Exit::Code(0)));
         if done || (asked.is_none() && !ran_out) {
+            let Some(exit) = exit else {
+                return self.ended_unseen(watch, total, all_steps);
+            };
             if exit != Exit::Code(0) {
                 self.count(watch);
             }
@@ -66,7 +73,7 @@ impl Guard {
         let newest = found.complete.first();
         if let Some(asked) = asked.filter(|asked| !asked.forced && !ran_out) {
             let saved = newest.is_some_and(|newest| newest.written >= asked.at - COARSE);
-            let unfinished = exit == Exit::Code(0) && watch.run.total_steps().is_some();
+            let unfinished = exit == Some(Exit::Code(0)) && watch.run.total_steps().is_some();
             if !saved && !unfinished {
                 return self.not_saved(watch, exit, newest);
             }
@@ -74,29 +81,54 @@ impl Guard {
         self.restart(watch, exit, asked.is_some(), newest)
     }
 
+    /// Nobody asked it to end, and its code is not known: its steps are.
+    fn ended_unseen(&self, watch: &mut Watch, total: Option<u64>, all_steps: bool) -> Next {
+        const UNKNOWN: &str = "its exit code is not known, since it was no child of ours";
+        let Some(total) = total.filter(|_| !all_steps) else {
+            let steps = if all_steps { " with all its steps" } else { "" };
+            self.tell(watch, &format!("the job ended by itself{steps}; {UNKNOWN}"));
+            return Next::Done(0);
+        };
+        let done = watch.policy().furthest().unwrap_or(0);
+        let text = format!(
+            "the job ended by itself at step {done} of {total}; {UNKNOWN}, and it is not started again"
+        );
+        self.tell(watch, &text);
+        self.count(watch);
+        Next::Done(1)
+    }
+
     /// Asked, and ended without a checkpoint: it was done anyway, or it failed in the attempt.
-    fn not_saved(&self, watch: &mut Watch, exit: Exit, newest: Option<&Checkpoint>) -> Next {
-        if exit == Exit::Code(0) {
+    fn not_saved(
+        &self,
+        watch: &mut Watch,
+        exit: Option<Exit>,
+        newest: Option<&Checkpoint>,
+    ) -> Next {
+        if exit == Some(Exit::Code(0)) {
             self.tell(watch, "the job ended by itself before it was to stop");
-        } else {
-            let text = format!(
-                "the job failed (code {}) instead of saving; it is not started again. {}",
-                exit.code(),
-                left_to_resume(watch, newest)
-            );
-            self.tell(watch, &text);
+            return Next::Done(0);
         }
-        Next::Done(exit.code())
+        let code = exit.map_or("its code is not known".to_owned(), |exit| {
+            format!("code {}", exit.code())
+        });
+        let text = format!(
+            "the job failed ({code}) instead of saving; it is not started again. {}",
+            left_to_resume(watch, newest)
+        );
+        self.tell(watch, &text);
+        Next::Done(exit.map_or(1, Exit::code))
     }
 
     fn restart(
         &mut self,
         watch: &mut Watch,
-        exit: Exit,
+        exit: Option<Exit>,
         asked: bool,
         newest: Option<&Checkpoint>,
     ) -> Next {
         let furthest = watch.run.furthest();
+        let code = exit.map_or(1, Exit::code);
         let Some(newest) = newest else {
             self.tell(
                 watch,
@@ -106,14 +138,14 @@ impl Guard {
                 .teller()
                 .hint("--checkpoints DIR says where they are; save now and then to have one");
             // A job that stopped as asked has not done its work, whatever its code says.
-            return Next::Done(exit.code().max(1));
+            return Next::Done(code.max(1));
         };
         let give_up = |guard: &Guard, watch: &mut Watch, why: &str| {
             guard.tell(
                 watch,
                 &format!("{why}. {}", left_to_resume(watch, Some(newest))),
             );
-            Next::Done(if asked { code::RESUMABLE } else { exit.code() })
+            Next::Done(if asked { RESUMABLE } else { code })
         };
         let Some(resume) = &self.plan.resume else {
             let why = "how this job resumes is not known, so it is not started again";
@@ -183,8 +215,14 @@ impl Guard {
     }
 
     /// Sees to it that nothing of the attempt lives on: its memory must be free for the next one.
-    /// Those who stay are told to end, and then made to. False when the user wants to stop.
-    pub fn clear(&mut self, watch: &mut Watch, handle: &mut Handle, pause: Duration) -> bool {
+    /// Those who stay are told to end, and then made to. `signal_within` waits for a signal of the user's;
+    /// false when one wants to stop.
+    pub fn clear(
+        &mut self,
+        watch: &mut Watch,
+        signal_within: &mut dyn FnMut(Duration) -> Option<i32>,
+        pause: Duration,
+    ) -> bool {
         let orders = [None, Some(Signal::TERM), Some(Signal::KILL)];
         for order in orders {
             let alive: Vec<ProcId> = alive(watch);
@@ -208,19 +246,23 @@ impl Guard {
             }
             let mut waited = Duration::ZERO;
             while waited < LINGERS && !self::alive(watch).is_empty() {
-                if !self.wait(handle, LOOK_EVERY) {
+                if !self.wait(signal_within, LOOK_EVERY) {
                     return false;
                 }
                 waited += LOOK_EVERY;
                 watch.tick(Duration::ZERO);
             }
         }
-        self.wait(handle, pause)
+        self.wait(signal_within, pause)
     }
 
     /// False when a signal of the user's came.
-    fn wait(&mut self, handle: &mut Handle, time: Duration) -> bool {
-        if let Ok(Some(signal)) = handle.signal_within(time) {
+    fn wait(
+        &mut self,
+        signal_within: &mut dyn FnMut(Duration) -> Option<i32>,
+        time: Duration,
+    ) -> bool {
+        if let Some(signal) = signal_within(time) {
             self.heard(signal);
         }
         !self.interrupted

@@ -9,13 +9,19 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use lowtide_core::units::Bytes;
-use lowtide_sys::cgroup::{Place, Version, own_place};
+use lowtide_sys::cgroup::{Place, Version, own_place, place_of};
 use lowtide_sys::proc::Proc;
 
 use crate::failure::Failure;
 
 /// Enters the group that `$0` names and becomes the command.
 const ENTER: &str = "echo $$ > \"$0\" && exec \"$@\"";
+/// The same where going on without the group is better than not at all.
+const ENTER_IF: &str =
+    "echo $$ > \"$0\" || echo \"lowtide: the job runs outside of its group\" >&2; exec \"$@\"";
+
+/// What our groups are called, with our pid.
+const NAME: &str = "lowtide-";
 
 /// How the job gets a group of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,6 +30,8 @@ pub enum Isolation {
     Group(PathBuf),
     /// The command runs in a scope that systemd makes.
     Scope(Vec<String>),
+    /// The group that the job was found in.
+    Rejoin(PathBuf),
 }
 
 impl Isolation {
@@ -61,7 +69,7 @@ impl Isolation {
     /// The command in its group. Fails where that is not permitted: a job that was to be isolated is
     /// not run without it.
     pub fn here(limit: Bytes) -> Result<Isolated> {
-        let name = format!("lowtide-{}", std::process::id());
+        let name = format!("{NAME}{}", std::process::id());
         let place = Proc::at("/proc").ok().and_then(|proc| own_place(&proc));
         let found = Isolation::for_place(place.as_ref(), has_systemd_run(), &name, limit).map_err(
             |why| {
@@ -80,15 +88,23 @@ impl Isolation {
 pub struct Isolated(Isolation);
 
 impl Isolated {
+    /// The group of a job that runs already, when it is not ours anyway: its limit holds for the next
+    /// attempt, too.
+    pub fn found(pid: u32) -> Option<Isolated> {
+        let proc = Proc::at("/proc").ok()?;
+        let (its, ours) = (place_of(&proc, &pid.to_string())?, own_place(&proc));
+        (Some(&its) != ours.as_ref()).then(|| Isolated(Isolation::Rejoin(its.mount.join(its.path))))
+    }
+
     pub fn command(&self, command: &[String]) -> Vec<String> {
+        let enter = |how: &str, folder: &Path| {
+            let procs = folder.join("cgroup.procs").display().to_string();
+            vec!["sh".to_owned(), "-c".to_owned(), how.to_owned(), procs]
+        };
         let words = match &self.0 {
             Isolation::Scope(words) => words.clone(),
-            Isolation::Group(folder) => vec![
-                "sh".to_owned(),
-                "-c".to_owned(),
-                ENTER.to_owned(),
-                folder.join("cgroup.procs").display().to_string(),
-            ],
+            Isolation::Group(folder) => enter(ENTER, folder),
+            Isolation::Rejoin(folder) => enter(ENTER_IF, folder),
         };
         words.into_iter().chain(command.iter().cloned()).collect()
     }
@@ -96,11 +112,22 @@ impl Isolated {
 
 impl Drop for Isolated {
     fn drop(&mut self) {
-        if let Isolation::Group(folder) = &self.0 {
+        match &self.0 {
+            Isolation::Rejoin(folder) if !is_left_by_us(folder) => {}
             // What still lives in it keeps it.
-            let _ = fs::remove_dir(folder);
+            Isolation::Group(folder) | Isolation::Rejoin(folder) => {
+                let _ = fs::remove_dir(folder);
+            }
+            Isolation::Scope(_) => {}
         }
     }
+}
+
+/// Made by a `run --isolate` that was killed.
+fn is_left_by_us(folder: &Path) -> bool {
+    let name = folder.file_name().and_then(|name| name.to_str());
+    name.and_then(|name| name.strip_prefix(NAME))
+        .is_some_and(|pid| pid.parse::<u32>().is_ok())
 }
 
 fn make(folder: &Path, limit: Bytes) -> Result<()> {

@@ -1,11 +1,12 @@
 //! The guard of a run: carries out what core's policy decides, starts the job again from a complete
-//! checkpoint, and says what it cost. `commands/run` owns the loop and hands over each turn and each
-//! end.
+//! checkpoint, and says what it cost. `commands/follower` owns the loop and hands over each turn and
+//! each end.
 
 pub mod act;
 pub mod args;
 pub mod checkpoints;
 mod ending;
+pub mod found;
 pub mod isolate;
 pub mod resume;
 
@@ -63,11 +64,11 @@ struct Asked {
 }
 
 impl Guard {
-    pub fn new(plan: Plan, command: &[String]) -> Guard {
+    pub fn new(plan: Plan, command: &[String], since: SystemTime) -> Guard {
         Guard {
             plan,
             command: command.to_vec(),
-            since: SystemTime::now(),
+            since,
             restarts: 0,
             interrupted: false,
             asked: None,

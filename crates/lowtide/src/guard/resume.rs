@@ -65,6 +65,14 @@ impl Resume {
             .map(|word| word.replace(PLACE, &checkpoint));
         command.iter().cloned().chain(words).collect()
     }
+
+    /// The command before an earlier guard had it go on from this checkpoint.
+    pub fn undo(&self, command: &mut Vec<String>, checkpoint: &Path) {
+        let added = self.command(&[], checkpoint);
+        if command.len() > added.len() && command.ends_with(&added) {
+            command.truncate(command.len() - added.len());
+        }
+    }
 }
 
 #[cfg(test)]
@@ -89,6 +97,11 @@ mod tests {
             ]
         );
         assert!(Resume::given("--resume").is_err());
+        let mut command = resume.command(&words("python train.py"), Path::new("old"));
+        resume.undo(&mut command, Path::new("another"));
+        assert_eq!(command.len(), 5, "not the guard's words");
+        resume.undo(&mut command, Path::new("old"));
+        assert_eq!(command, ["python", "train.py"]);
     }
 
     #[test]

@@ -1,8 +1,7 @@
 //! The watcher's side: start a job through the keeper, hear what becomes of it, pass signals on.
 
-use std::ffi::OsString;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use lowtide_core::entry::Exit;
@@ -13,19 +12,11 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, getpid, set_child_subreaper, waitpid};
 use rustix::termios::{OptionalActions, Termios, isatty, tcgetattr, tcsetattr};
 
+use super::job::{Job, StartError};
 use super::leader::what_happened;
 use super::link::{Link, Received, pair};
 use super::start::{Orders, Part, part};
 use super::wire::{Message, Order, Route, Stream};
-
-/// What to start.
-#[derive(Clone, Debug, Default)]
-pub struct Job {
-    /// The program and its arguments.
-    pub command: Vec<OsString>,
-    /// Environment that the job gets besides ours.
-    pub env: Vec<(OsString, OsString)>,
-}
 
 /// What the watcher learns about its job.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,66 +43,16 @@ pub enum Event {
     Exited(Exit),
 }
 
-#[derive(Debug, thiserror::Error)]
-pub enum StartError {
-    #[error("{command}: command not found")]
-    NotFound { command: String },
-    #[error("{command}: cannot be executed: {source}")]
-    NotExecutable { command: String, source: io::Error },
-    #[error("cannot start the keeper of the job: {source}")]
-    Keeper { source: io::Error },
-}
-
-impl StartError {
-    /// What `lowtide run` exits with, as `env` and `timeout` do.
-    pub fn code(&self) -> u8 {
-        match self {
-            StartError::NotFound { .. } => 127,
-            StartError::NotExecutable { .. } => 126,
-            StartError::Keeper { .. } => 125,
-        }
-    }
-
-    pub fn hint(&self) -> String {
-        match self {
-            StartError::NotFound { command } if std::path::Path::new(command).exists() => {
-                "the file is there, but the interpreter or loader that it names is not".into()
-            }
-            StartError::NotFound { command } if command.contains(' ') => {
-                "give program and arguments as separate words, or use: sh -c '…'".into()
-            }
-            StartError::NotFound { command } if command.contains('/') => "check the path".into(),
-            StartError::NotFound { .. } => "check the spelling and PATH".into(),
-            StartError::NotExecutable { command, .. } if std::path::Path::new(command).is_dir() => {
-                "this is a directory; name a program in it".into()
-            }
-            StartError::NotExecutable { command, .. } => {
-                format!("chmod +x {command}, or name the interpreter: python {command}")
-            }
-            StartError::Keeper { source } if source.kind() == io::ErrorKind::NotFound => {
-                "lowtide starts itself by /proc/self/exe: mount /proc here".into()
-            }
-            StartError::Keeper { .. } => {
-                "see whether limits on processes or open files are reached (ulimit -a)".into()
-            }
-        }
-    }
-}
-
 /// A job that runs.
 pub struct Handle {
+    stand: Stand,
     link: Link,
-    signals: Signals,
-    /// The signal mask that every job gets: ours when we were started.
-    mask: SignalSet,
     /// Keepers of earlier jobs, which stay until the last of their descendants is gone.
     earlier: Vec<std::process::Child>,
     pid: u32,
     leader: Option<u32>,
     keeper: std::process::Child,
     routes: (Route, Route),
-    /// The terminal's modes before the keeper changed them, in case the keeper dies.
-    modes: Option<Termios>,
     lost: bool,
     ended: bool,
     before_stop: Option<Box<dyn Fn()>>,
@@ -120,32 +61,81 @@ pub struct Handle {
 /// Starts a job. From here on signals for this process are read by [`Handle::next`] and passed on; threads that are
 /// to leave them alone must be started after this.
 pub fn start(job: Job) -> Result<Handle, StartError> {
-    let keeper = |source: io::Error| StartError::Keeper { source };
-    let modes = tcgetattr(io::stdin()).ok();
-    let blocked = blocked();
-    let mask = blocked.block().map_err(keeper)?;
-    let passed_on = blocked
-        .without(Signal::TTIN.as_raw())
-        .without(Signal::TTOU.as_raw());
-    let signals = Signals::of(passed_on).map_err(keeper)?;
-    // Should the keeper be killed, its child becomes ours, and its exit code can still be had.
-    set_child_subreaper(Some(getpid())).map_err(|errno| keeper(errno.into()))?;
-    let started = start_keeper(job, mask)?;
-    let_go_of_stdin().map_err(keeper)?;
-    Ok(Handle {
-        link: started.link,
-        signals,
-        mask,
-        earlier: Vec::new(),
-        pid: started.pid,
-        leader: started.leader,
-        keeper: started.keeper,
-        routes: started.routes,
-        modes,
-        lost: false,
-        ended: false,
-        before_stop: None,
-    })
+    Stand::take()?.start(job)
+}
+
+/// This process made ready to start jobs. For the time until it does, signals for it are read here.
+pub struct Stand {
+    signals: Signals,
+    /// The signal mask that every job gets: ours when we were started.
+    mask: SignalSet,
+    /// The terminal's modes before a keeper changed them, in case the keeper dies.
+    modes: Option<Termios>,
+}
+
+impl Stand {
+    /// Threads that are to leave our signals alone must be started after this.
+    pub fn take() -> Result<Stand, StartError> {
+        let keeper = |source: io::Error| StartError::Keeper { source };
+        let modes = tcgetattr(io::stdin()).ok();
+        let blocked = blocked();
+        let mask = blocked.block().map_err(keeper)?;
+        let passed_on = blocked
+            .without(Signal::TTIN.as_raw())
+            .without(Signal::TTOU.as_raw());
+        let signals = Signals::of(passed_on).map_err(keeper)?;
+        Ok(Stand {
+            signals,
+            mask,
+            modes,
+        })
+    }
+
+    pub fn start(self, job: Job) -> Result<Handle, StartError> {
+        let keeper = |source: io::Error| StartError::Keeper { source };
+        // Should the keeper be killed, its child becomes ours, and its exit code can still be had.
+        set_child_subreaper(Some(getpid())).map_err(|errno| keeper(errno.into()))?;
+        let started = start_keeper(job, self.mask)?;
+        let_go_of_stdin().map_err(keeper)?;
+        Ok(Handle {
+            stand: self,
+            link: started.link,
+            earlier: Vec::new(),
+            pid: started.pid,
+            leader: started.leader,
+            keeper: started.keeper,
+            routes: started.routes,
+            lost: false,
+            ended: false,
+            before_stop: None,
+        })
+    }
+
+    /// While no job of ours runs: the signal that comes for this process within the time, if one does.
+    pub fn signal_within(&mut self, time: Duration) -> io::Result<Option<i32>> {
+        let until = Instant::now() + time;
+        loop {
+            if let Some(arrived) = self.signals.arrived()? {
+                return Ok(Some(arrived.signal));
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(None);
+            }
+            let mut fds = [PollFd::new(&self.signals, PollFlags::IN)];
+            match poll(&mut fds, Timespec::try_from(left).ok().as_ref()) {
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+    }
+}
+
+/// Readable when a signal came.
+impl AsFd for Stand {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.signals.as_fd()
+    }
 }
 
 struct Started {
@@ -164,6 +154,7 @@ fn start_keeper(job: Job, mask: SignalSet) -> Result<Started, StartError> {
         .unwrap_or_default();
     let keeper = |source: io::Error| StartError::Keeper { source };
     let (ours, theirs) = pair().map_err(keeper)?;
+    let home = job.home;
     let mut command = part(
         Part::Keeper,
         Orders {
@@ -174,6 +165,9 @@ fn start_keeper(job: Job, mask: SignalSet) -> Result<Started, StartError> {
         Place::Beside,
         None,
     );
+    if let Some(home) = home {
+        home.furnish(&mut command).map_err(keeper)?;
+    }
     command.envs(job.env);
     let child = command.spawn().map_err(keeper)?;
     drop(command);
@@ -252,7 +246,7 @@ impl Handle {
 
     /// Starts another job in place of the one that ended, with a keeper and a process tree of its own.
     pub fn again(&mut self, job: Job) -> Result<(), StartError> {
-        let started = start_keeper(job, self.mask)?;
+        let started = start_keeper(job, self.stand.mask)?;
         self.link = started.link;
         self.pid = started.pid;
         self.leader = started.leader;
@@ -267,21 +261,7 @@ impl Handle {
 
     /// After the job's end: the signal that comes for this process within the time, if one does.
     pub fn signal_within(&mut self, time: Duration) -> io::Result<Option<i32>> {
-        let until = Instant::now() + time;
-        loop {
-            if let Some(arrived) = self.signals.arrived()? {
-                return Ok(Some(arrived.signal));
-            }
-            let left = until.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return Ok(None);
-            }
-            let mut fds = [PollFd::new(&self.signals, PollFlags::IN)];
-            match poll(&mut fds, Timespec::try_from(left).ok().as_ref()) {
-                Ok(_) | Err(Errno::INTR) => {}
-                Err(errno) => return Err(errno.into()),
-            }
-        }
+        self.stand.signal_within(time)
     }
 
     /// Sends a signal of our own to the job's main process.
@@ -314,7 +294,7 @@ impl Handle {
     pub fn fds(&self) -> [PollFd<'_>; 2] {
         [
             self.link.interest(),
-            PollFd::new(&self.signals, PollFlags::IN),
+            PollFd::new(&self.stand.signals, PollFlags::IN),
         ]
     }
 
@@ -326,7 +306,7 @@ impl Handle {
                 return Ok(None);
             }
             self.link.flush();
-            if let Some(arrived) = self.signals.arrived()? {
+            if let Some(arrived) = self.stand.signals.arrived()? {
                 self.link
                     .tell(Order::PassOn(arrived.signal).encode().to_vec());
                 return Ok(Some(Event::Signal(arrived.signal)));
@@ -421,7 +401,7 @@ impl Handle {
     }
 
     fn put_modes_back(&self) {
-        if let Some(modes) = &self.modes {
+        if let Some(modes) = &self.stand.modes {
             tcsetattr(io::stdin(), OptionalActions::Now, modes).ok();
         }
     }

@@ -8,6 +8,7 @@
 mod carry;
 mod channel;
 mod handle;
+mod job;
 mod leader;
 mod link;
 mod relay;
@@ -16,7 +17,8 @@ mod sink;
 mod start;
 mod wire;
 
-pub use handle::{Event, Handle, Job, StartError, start};
+pub use handle::{Event, Handle, Stand, start};
+pub use job::{Home, Job, StartError};
 pub use sink::Sink;
 pub use start::private_part;
 pub use wire::{Route, Stream};

@@ -8,6 +8,7 @@
 mod message;
 mod page;
 
+use std::ffi::OsString;
 use std::fs;
 use std::io::{self, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -39,8 +40,15 @@ const TAKEN_PER_TURN: usize = 1000;
 
 impl Inbox {
     /// Opens a folder of our own below the user's runtime folder.
-    pub fn open(name: &str) -> Result<Inbox> {
-        Inbox::open_in(&runtime_folder()?, name)
+    pub fn open() -> Result<Inbox> {
+        Inbox::open_where(std::env::var_os("XDG_RUNTIME_DIR"))
+    }
+
+    /// The same for a job with another `XDG_RUNTIME_DIR` than ours.
+    pub fn open_where(xdg: Option<OsString>) -> Result<Inbox> {
+        let runtime = runtime_folder(xdg);
+        private_folder(&runtime)?;
+        Inbox::open_in(&runtime, &format!("watcher-{}", std::process::id()))
     }
 
     fn open_in(runtime: &Path, name: &str) -> Result<Inbox> {
@@ -144,14 +152,18 @@ impl Drop for Inbox {
 }
 
 /// `$XDG_RUNTIME_DIR/lowtide`, else `/tmp/lowtide-<uid>`: the Python package looks in the same places.
-fn runtime_folder() -> Result<PathBuf> {
+pub fn runtime_folder(xdg: Option<OsString>) -> PathBuf {
     let uid = rustix::process::getuid().as_raw();
-    let folder = match std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from) {
+    match xdg.map(PathBuf::from) {
         Some(dir) if dir.is_dir() => dir.join("lowtide"),
         _ => PathBuf::from(format!("/tmp/lowtide-{uid}")),
-    };
-    private_folder(&folder)?;
-    Ok(folder)
+    }
+}
+
+/// Whether a watcher that lives has this folder.
+pub fn is_alive(folder: &Path) -> bool {
+    let probe = UnixDatagram::unbound();
+    probe.is_ok_and(|probe| probe.connect(folder.join("marks.sock")).is_ok())
 }
 
 /// Makes a folder that only this user can enter, or checks that it is one: `/tmp` is everybody's.

@@ -12,6 +12,7 @@ const TAKEN: usize = 256 * 1024;
 const READS: usize = 16;
 
 /// The files that stdout and stderr of the job go to.
+#[derive(Default)]
 pub struct Follow {
     files: Vec<Growing>,
     buffer: Vec<u8>,
@@ -23,29 +24,32 @@ struct Growing {
 }
 
 impl Follow {
-    pub fn of(handle: &Handle) -> Follow {
+    /// What a job of ours prints to files that we were started with, where stdout and stderr are `ours`.
+    pub fn follow_ours(&mut self, handle: &Handle, ours: [bool; 2]) {
         let (stdout, stderr) = handle.routes();
-        let mut files: Vec<Growing> = Vec::new();
-        for (route, fd) in [(stdout, "/proc/self/fd/1"), (stderr, "/proc/self/fd/2")] {
-            let Some(growing) = (route == Route::File)
-                .then(|| Growing::open(Path::new(fd)))
-                .flatten()
-            else {
-                continue;
-            };
-            // `> log 2>&1`: one file, read once.
-            if !files.iter().any(|known| known.is(&growing)) {
-                files.push(growing);
+        for (route, fd, ours) in [
+            (stdout, "/proc/self/fd/1", ours[0]),
+            (stderr, "/proc/self/fd/2", ours[1]),
+        ] {
+            if ours && route == Route::File {
+                self.add(Path::new(fd));
             }
         }
-        Follow {
-            files,
-            buffer: vec![0; TAKEN],
+    }
+
+    /// From its present end on. A file that cannot be read is left out.
+    pub fn add(&mut self, path: &Path) {
+        // `> log 2>&1`: one file, read once.
+        if let Some(growing) = Growing::open(path)
+            && !self.files.iter().any(|known| known.is(&growing))
+        {
+            self.files.push(growing);
         }
     }
 
     /// Hands over what was written since the last call.
     pub fn read(&mut self, mut hand_over: impl FnMut(&[u8])) {
+        self.buffer.resize(TAKEN, 0);
         for growing in &mut self.files {
             growing.mind_truncation();
             for _ in 0..READS {
@@ -94,10 +98,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("log");
         std::fs::write(&path, "an earlier job\n").unwrap();
-        let mut follow = Follow {
-            files: vec![Growing::open(&path).unwrap()],
-            buffer: vec![0; TAKEN],
-        };
+        let mut follow = Follow::default();
+        follow.add(&path);
+        follow.add(&path);
         let mut seen = Vec::new();
         follow.read(|bytes| seen.extend_from_slice(bytes));
         assert!(seen.is_empty());

@@ -5,7 +5,7 @@ use lowtide_core::entry::{Attempt, Entry, EventKind, Exit};
 use lowtide_core::guard::{Decision, Every, Outcome, Policy, Situation};
 use lowtide_core::look::LookWhy;
 use lowtide_core::output::StepReader;
-use lowtide_core::postmortem::PostMortem;
+use lowtide_core::postmortem::{Cause, PostMortem};
 use lowtide_core::process::ProcId;
 use lowtide_core::sample::Sample;
 use lowtide_core::verdict::Verdict;
@@ -48,9 +48,10 @@ impl Watch {
         self.enter(Entry::Attempt(attempt));
     }
 
-    /// Explains an end that nobody wished for, and keeps that in the recording.
-    pub fn post_mortem(&mut self, exit: Exit) -> Option<PostMortem> {
-        if exit == Exit::Code(0) {
+    /// Explains an end that nobody wished for, and keeps that in the recording. Without an exit code only
+    /// what the kernel says of it is an explanation.
+    pub fn post_mortem(&mut self, exit: Option<Exit>) -> Option<PostMortem> {
+        if exit == Some(Exit::Code(0)) {
             return None;
         }
         let pids: Vec<u32> = self
@@ -61,7 +62,10 @@ impl Watch {
         // The kernel counts microseconds since boot, as the monotonic clock does, give or take.
         let since = (self.clock.started_ns() / 1000).saturating_sub(1_000_000);
         let kernel = lowtide_sys::klog::kill_of(&pids, since);
-        let found = self.run.explain_end(Some(exit), kernel.as_ref())?;
+        let found = self
+            .run
+            .explain_end(exit, kernel.as_ref())
+            .filter(|found| !matches!(found.cause, Cause::Unseen { .. }))?;
         self.enter(Entry::PostMortem(Box::new(found.clone())));
         Some(found)
     }
