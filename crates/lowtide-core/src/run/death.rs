@@ -132,7 +132,7 @@ impl Run {
         }
         let look = self.last_look.highest()?;
         let first = self.first_to_go(kernel);
-        let cause = self.cause(exit, kernel, first)?;
+        let cause = self.cause(exit, kernel)?;
         let mut holders: Vec<Holder> = look
             .readings
             .iter()
@@ -164,12 +164,7 @@ impl Run {
         })
     }
 
-    fn cause(
-        &self,
-        exit: Option<Exit>,
-        kernel: Option<&KernelKill>,
-        first: Option<&ProcessTrack>,
-    ) -> Option<Cause> {
+    fn cause(&self, exit: Option<Exit>, kernel: Option<&KernelKill>) -> Option<Cause> {
         if let Some(kernel) = kernel {
             let line = kernel.line.clone();
             return Some(match (kernel.group, self.last_look.killed_in()) {
@@ -200,9 +195,9 @@ impl Run {
             (Some(Exit::Signal(signal)), None) => Some(Cause::Signal { signal }),
             (Some(Exit::Code(KILLED_CODE)), None) => Some(Cause::Signal { signal: KILL }),
             // A launcher's code says little of what happened to its ranks.
-            (Some(Exit::Code(code)), None) => first
-                .filter(|_| self.trainers_seen() > 1)
-                .map(|_| Cause::RankLost { code }),
+            (Some(Exit::Code(code)), None) => {
+                (self.trainers_seen() > 1).then_some(Cause::RankLost { code })
+            }
             (None, _) => Some(Cause::Unseen {
                 likely_oom: self.was_near_the_limit(),
             }),

@@ -282,6 +282,23 @@ fn a_job_that_ends_by_itself_or_fails_by_itself_needs_no_post_mortem() {
 }
 
 #[test]
+fn ranks_that_left_between_two_looks_are_explained_and_none_is_blamed() {
+    let mut job = Job::new();
+    job.steps(0..50, Geometry::default(), |_| 500.0);
+    job.pid = 11;
+    job.begin(Role::Rank { rank: 1, world: 2 });
+    job.at = 53;
+    job.run.apply(&Entry::Gone {
+        id: job.id(),
+        at: Micros(53_000_000),
+    });
+    job.pid = 10;
+    let found = job.dies(Some(Exit::Code(1))).unwrap();
+    assert_eq!(found.cause, Cause::RankLost { code: 1 });
+    assert_eq!(found.who, None);
+}
+
+#[test]
 fn the_rank_that_left_first_is_named() {
     let mut job = Job::new();
     job.steps(0..50, Geometry::default(), |_| 500.0);
