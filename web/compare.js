@@ -14,7 +14,7 @@ export class Compare {
     const shared = axes(reports[0]).filter((axis) => axes(reports[1]).includes(axis));
     this.axis = shared[0] ?? "time";
     this.chart = new Chart("Memory of two runs", () => undefined);
-    this.tools = el("div", { class: "tools" }, el("span", { class: "push" }), el("div", { class: "switch", role: "group", "aria-label": "Axis" },
+    this.tools = el("div", { class: "tools" }, el("span", { class: "push" }), shared.length > 1 && el("div", { class: "switch", role: "group", "aria-label": "Axis" },
       ...shared.map((axis) => el("button", { type: "button", "aria-pressed": String(axis === this.axis), click: (event) => {
         this.axis = axis;
         for (const one of event.target.parentElement.children) one.setAttribute("aria-pressed", String(one === event.target));

@@ -100,7 +100,7 @@ async function runPage(main, name) {
   follow(name, (tick) => {
     const going = tick.state === "running";
     const step = tick.step === null ? "" : `, step ${tick.step}${tick.total_steps ? ` of ${tick.total_steps}` : ""}`;
-    pulse.replaceChildren(el("span", { class: going ? "beat" : "beat over" }), `${going ? "live" : tick.state}: ${showDuration(Math.round(tick.seconds))}${step}, ${showBytes(tick.held)}`);
+    pulse.replaceChildren(el("span", { class: going ? "beat" : "beat over" }), `${going ? "live" : tick.state}: ${showDuration(Math.round(tick.seconds))}${step}${going ? `, ${showBytes(tick.held)}` : ""}`);
     const pause = Math.min(30000, Math.max(1000, tick.seconds * 1000 * NEW_SHARE));
     // The end brings a last report, unless it was there when the page was opened.
     const news = tick.verdict !== shown || (!going && tick.seconds !== view.report?.to);

@@ -26,7 +26,7 @@ export function evidence(report, moves) {
     el("li", {}, el("b", {}, e.rule), el("span", {}, ...linked(e.says, moves)));
   const numbers = [
     { rule: "floor", says: `${showBytes(v.floor.first)} to ${showBytes(v.floor.last)} (${v.meter}); rate ${pace(v.axis, v.rate.value)} (${pace(v.axis, v.rate.low)} to ${pace(v.axis, v.rate.high)})` },
-    v.growth && { rule: "growth", says: `${showBytes(v.growth.bytes)} from ${spot(v.axis, v.growth.from)} to ${spot(v.axis, v.growth.to)}${v.growth.driver && v.growth.per_unit ? `, ${showBytes(v.growth.per_unit)} per ${v.growth.driver}` : ""}` },
+    v.growth && { rule: "growth", says: `${showBytes(v.growth.bytes)} from ${spot(v.axis, v.growth.from)} to ${spot(v.axis, v.growth.to)}${v.growth.driver && v.growth.per_unit ? `, ${showBytes(v.growth.per_unit)} per ${v.growth.driver === "time" ? "second" : v.growth.driver}` : ""}` },
   ].filter((n) => n !== null);
   const found = v.evidence.filter((e) => e.rule !== change);
   const places = /** @type {[string, number | null | undefined, number?][]} */ ([
@@ -55,7 +55,7 @@ export function explanation(found, moves) {
     el("ul", {}, ...c.because.map((b) => el("li", {}, ...linked(b, moves)))),
     el("dl", {}, el("dt", {}, "cause"), el("dd", {}, c.cause), el("dt", {}, "to confirm"),
       el("dd", {}, c.experiment.says, c.experiment.command && el("pre", { tabindex: "0" }, c.experiment.command),
-        c.experiment.expect && el("span", { class: "quiet" }, c.experiment.expect)),
+        c.experiment.expect && el("span", { class: "quiet" }, ` (expect: ${c.experiment.expect})`)),
       el("dt", {}, "fix"), el("dd", {}, c.fix))));
   if (likely.length) cards.push(card("Suspects", "Entries of the playbook whose signature was measured.", ...likely));
   const statements = (/** @type {Statement[]} */ all) =>
