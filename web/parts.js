@@ -113,7 +113,7 @@ export function taxonomy(report, taxonomy) {
       el("td", { class: "words" }, members.join("; ")));
   });
   const missing = last.incomplete.length > 0 && el("p", { class: "quiet" }, `Not seen: ${last.incomplete.join("; ")}`);
-  const lead = memory
+  const lead = memory?.conclusive
     ? `${percent(memory.accounted)} of ${showBytes(memory.grew)} of growth is accounted for, by ${memory.looks} looks that cost ${showDuration(memory.cost)} of CPU.`
     : `${looks.length} looks into ${report.processes.find((p) => p.who === taxonomy.who)?.command ?? "the process"}.`;
   const heads = ["kind of memory", `at ${showDuration(first.at)}`, `at ${showDuration(last.at)}`, "grew", ""];

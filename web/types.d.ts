@@ -43,7 +43,7 @@ type Explanation = {
     margin: number | null; tied: boolean; parts_at: number | null; says: string;
   }[];
   memory: {
-    pid: number; role: string; grew: number; accounted: number; incomplete: string[]; cost: number; looks: number;
+    pid: number; role: string; grew: number; conclusive: boolean; accounted: number; incomplete: string[]; cost: number; looks: number;
     from: { seconds: number; step: number | null }; to: { seconds: number; step: number | null };
     parts: { kind: string; name: string; first: number; last: number; grew: number; share: number; members: string[] }[];
   } | null;

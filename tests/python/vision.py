@@ -36,7 +36,7 @@ MODES = {
     "native": ["--leak", "native", *LEAK],
     "graph-aux": ["--leak", "graph-aux", *LEAK],
     # One graph for each batch of the accumulation: small batches, many graphs.
-    "graph": ["--leak", "graph", *LEAK, "--batch", "1", "--accumulate", "8"],
+    "graph": ["--leak", "graph", "--steps", "96", "--every", "12", "--batch", "1", "--accumulate", "8"],
     "worker": ["--leak", "worker", "--workers", "1", *LEAK],
     "log-history": ["--leak", "log-history", *LEAK],
 }

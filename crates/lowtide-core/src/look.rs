@@ -15,7 +15,8 @@ pub struct Look {
     pub why: LookWhy,
     /// Every kind at most once, in the order of [`Kind`]; kinds that hold nothing are left out.
     pub parts: Vec<Part>,
-    /// anon + shmem + swap of the process at the same moment, from the kernel's counters.
+    /// anon + shmem + swap of the process at the same moment, as the kernel counts them by mapping,
+    /// without what was given back before it was read.
     pub held: Bytes,
     pub allocator: Allocator,
     /// Counts that playbook entries ask for.

@@ -85,6 +85,10 @@ impl Job {
     }
 
     fn sample(&mut self, held: f64) {
+        self.sample_with(held, 1);
+    }
+
+    fn sample_with(&mut self, held: f64, threads: u32) {
         self.second += 0.01;
         let anon = Bytes((held + jitter(self.ticks)) as u64);
         self.ticks += 1;
@@ -99,7 +103,7 @@ impl Job {
                 swap: Bytes::ZERO,
                 vsize: Bytes(1 << 40),
                 peak: anon,
-                threads: 1,
+                threads,
                 fds: None,
                 cpu: Micros::default(),
                 minor_faults: 0,
@@ -116,6 +120,10 @@ impl Job {
     }
 
     fn look(&mut self, parts: &[(Kind, f64)]) {
+        self.incomplete_look(parts, &[]);
+    }
+
+    fn incomplete_look(&mut self, parts: &[(Kind, f64)], incomplete: &[&str]) {
         let held: f64 = parts.iter().map(|(_, bytes)| bytes).sum();
         self.run.apply(&Entry::Look(Look {
             at: self.now(),
@@ -132,7 +140,7 @@ impl Job {
             held: Bytes(held as u64),
             allocator: Allocator::Glibc,
             counts: Counts::default(),
-            incomplete: Vec::new(),
+            incomplete: incomplete.iter().map(|&what| what.to_owned()).collect(),
             wall: Micros(1000),
             cpu: Micros(1000),
         }));
@@ -324,4 +332,59 @@ fn looks_that_stand_on_the_floor_are_compared() {
     let memory = explanation.memory.unwrap();
     assert_eq!(memory.parts[0].kind, Kind::GlibcLive, "{memory:#?}");
     assert!(memory.parts[0].share > 0.9, "{memory:#?}");
+}
+
+/// Shares of what two looks differ by are shares of the growth only if it lies between them.
+#[test]
+fn shares_are_told_of_growth_only() {
+    let told = |leak: f64, looks: &[u64], incomplete: &[&str]| {
+        let mut job = Job::new(None);
+        for step in 1..=240_u64 {
+            job.step(step, 0.5);
+            let leaked = step as f64 * leak;
+            for tooth in [0.0, 2.0] {
+                job.sample(300.0 * MB + leaked + tooth * MB);
+            }
+            if looks.contains(&step) {
+                let odd = step as f64 * 0.01 * MB;
+                let kinds = [
+                    (Kind::GlibcLive, 299.0 * MB + leaked),
+                    (Kind::OtherAnon, odd),
+                ];
+                job.incomplete_look(&kinds, incomplete);
+            }
+        }
+        let (_, explanation) = job.explained();
+        explanation.memory.unwrap()
+    };
+    let far = [10, 230];
+    let leak = told(0.5 * MB, &far, &[]);
+    assert!(leak.conclusive && leak.parts[0].share > 0.9, "{leak:#?}");
+    let late = "time ran out after 2.0 s";
+    for none in [
+        told(0.0, &far, &[]),
+        told(0.5 * MB, &far, &[late]),
+        told(0.5 * MB, &[10, 20], &[]),
+    ] {
+        assert!(!none.conclusive && none.accounted == 0.0, "{none:#?}");
+        assert!(none.parts.iter().all(|part| part.share == 0.0));
+    }
+}
+
+/// As seen at the end of the thread lab: 151 threads, then 2 with all the memory still there.
+#[test]
+fn threads_that_end_with_the_process_were_there() {
+    let mut job = Job::new(None);
+    for step in 1..=150_u32 {
+        job.step(step.into(), 0.2);
+        job.sample_with(50.0 * MB + f64::from(step) * 0.3 * MB, 1 + step);
+    }
+    job.sample_with(95.0 * MB, 2);
+    let (_, explanation) = job.explained();
+    let first = explanation.candidates.first();
+    assert_eq!(
+        first.map(|c| c.id.as_str()),
+        Some("P41"),
+        "{explanation:#?}"
+    );
 }

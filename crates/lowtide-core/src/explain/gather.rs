@@ -141,6 +141,10 @@ fn of_process(signs: &mut Signs, run: &Run, track: &ProcessTrack, looked: &Looke
             ));
         }
         signs.memory = Some(memory);
+        let told = signs.course.grew > 0.0 && !signs.unread && signs.memory_that_grew().is_some();
+        if let Some(memory) = signs.memory.as_mut().filter(|_| !told) {
+            memory::without_shares(memory);
+        }
         let (first, last) = (&first.0, &last.0);
         signs.counts = Some(Span {
             first: first.counts,
@@ -154,7 +158,17 @@ fn of_process(signs: &mut Signs, run: &Run, track: &ProcessTrack, looked: &Looke
         signs.freed = Some(FREED.iter().map(|kind| last.bytes(*kind).as_f64()).sum());
     }
     signs.parts = trained(&track.parts, on_steps, signs.course.begin);
-    let mut files = track.parts.parts.iter().filter_map(|parts| parts.fds);
+    if let Some(parts) = &mut signs.parts {
+        parts.last.threads = last_threads(&track.parts).unwrap_or(parts.last.threads);
+    }
+    // A worker opens its queues and its data before it hands over the first batch.
+    let begin = signs.course.begin;
+    let trained = track
+        .parts
+        .parts
+        .iter()
+        .filter(|p| trains(p, on_steps, begin));
+    let mut files = trained.filter_map(|parts| parts.fds);
     signs.files = files.next().map(|first| Span {
         first,
         last: files.last().unwrap_or(first),
@@ -290,12 +304,24 @@ fn copies(run: &Run) -> Option<Copies> {
 
 /// What it held when training began, and last.
 fn trained(held: &Held, on_steps: bool, begin: f64) -> Option<Span<Parts>> {
-    let trains = |parts: &&Parts| match on_steps {
+    let mut since = held.parts.iter().filter(|p| trains(p, on_steps, begin));
+    span(since.next().or(held.parts.first()), held.parts.last())
+}
+
+/// A process that ends loses its threads before its memory: the last readings together tell how many
+/// there were.
+fn last_threads(held: &Held) -> Option<f64> {
+    const READINGS: usize = 3;
+    let threads: Vec<f64> = held.parts.iter().map(|parts| parts.threads).collect();
+    let since = threads.len().saturating_sub(READINGS);
+    stats::median(&mut threads[since..].to_vec())
+}
+
+fn trains(parts: &Parts, on_steps: bool, begin: f64) -> bool {
+    match on_steps {
         true => parts.at.step.is_some_and(|step| step >= begin),
         false => parts.at.seconds >= begin,
-    };
-    let first = held.parts.iter().find(trains).or(held.parts.first());
-    span(first, held.parts.last())
+    }
 }
 
 fn nearest(held: &Held, seconds: f64) -> Option<&Parts> {

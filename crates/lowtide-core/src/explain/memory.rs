@@ -88,10 +88,20 @@ pub(crate) fn memory(looks: &[Looked], (first, last): (&Looked, &Looked), role: 
         to: moment(last),
         grew,
         parts,
+        conclusive: true,
         accounted: (1.0 - (held - grew).abs() / whole.abs()).clamp(0.0, 1.0),
         incomplete,
         cost: looks.iter().map(|(look, _)| look.cpu.seconds()).sum(),
         looks: looks.len(),
+    }
+}
+
+/// Takes back the shares: what the two looks differ by is not the growth.
+pub(crate) fn without_shares(memory: &mut Memory) {
+    memory.conclusive = false;
+    memory.accounted = 0.0;
+    for part in &mut memory.parts {
+        part.share = 0.0;
     }
 }
 

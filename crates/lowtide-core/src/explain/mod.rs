@@ -146,6 +146,9 @@ pub struct Memory {
     pub grew: f64,
     /// Largest growth first.
     pub parts: Vec<PartGrowth>,
+    /// Shares of the growth can be told: something grew, both looks are whole, and it was between
+    /// them. Else all of them are 0.
+    pub conclusive: bool,
     /// Share of the growth that the parts account for, 0 to 1.
     pub accounted: f64,
     pub incomplete: Vec<String>,

@@ -44,6 +44,8 @@ pub struct Anon<'a> {
     pub sparse: u64,
     /// Bytes of heaps in which no chunks could be made out.
     pub lost: u64,
+    /// Bytes that were there when the mappings were listed, and given back before they were read.
+    pub returned: u64,
 }
 
 /// What is known of one mapping.
@@ -102,6 +104,7 @@ impl Anon<'_> {
         {
             there = there.min(now.bytes(vma.start, vma.end));
         }
+        self.returned += vma.anon - there;
         let left = there.saturating_sub(claims.bytes);
         self.rest(vma, name, before, Some((&pages, &claims)), left);
     }

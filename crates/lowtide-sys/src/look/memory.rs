@@ -7,10 +7,10 @@
 
 use std::cell::Cell;
 use std::os::fd::OwnedFd;
-use std::time::Instant;
 
 use rustix::io::Errno;
 
+use super::Deadline;
 use super::pages::Pages;
 use crate::proc::Proc;
 
@@ -27,14 +27,14 @@ pub struct Memory {
     pid: u32,
     pagemap: OwnedFd,
     page: u64,
-    deadline: Instant,
+    deadline: Deadline,
     buffer: Vec<u8>,
     refused: Cell<Option<Errno>>,
     gone: Cell<u64>,
 }
 
 impl Memory {
-    pub fn open(proc: &Proc, pid: u32, deadline: Instant) -> Result<Memory, Errno> {
+    pub(super) fn open(proc: &Proc, pid: u32, deadline: Deadline) -> Result<Memory, Errno> {
         Ok(Memory {
             pid,
             pagemap: proc.open(pid, "pagemap")?,
@@ -48,7 +48,7 @@ impl Memory {
 
     /// No time is left: what was not read stays unread.
     pub fn is_late(&self) -> bool {
-        Instant::now() >= self.deadline
+        self.deadline.is_over()
     }
 
     /// Why reading was refused altogether, if it was.

@@ -71,7 +71,7 @@ pub fn short(explanation: &Explanation, style: Style) -> String {
     let memory = explanation
         .memory
         .as_ref()
-        .filter(|_| !explanation.drivers.is_empty());
+        .filter(|memory| memory.conclusive && !explanation.drivers.is_empty());
     if let Some((memory, part)) = memory.and_then(|m| Some((m, m.parts.first()?))) {
         let share = percent(part.share);
         let grew = show_bytes(memory.grew);
@@ -144,29 +144,34 @@ impl Page {
             Some(step) => format!("step {step:.0}"),
             None => show_duration(seconds),
         };
+        let accounted = match memory.conclusive {
+            true => format!(", {} of it accounted for", percent(memory.accounted)),
+            false => String::new(),
+        };
         self.line(&format!(
-            "{} (pid {}), {} looks from {} to {}: {} more, {} of it accounted for",
+            "{} (pid {}), {} looks from {} to {}: {} more{accounted}",
             memory.role,
             memory.pid,
             memory.looks,
             step(memory.from.step, memory.from.seconds),
             step(memory.to.step, memory.to.seconds),
             show_bytes(memory.grew),
-            percent(memory.accounted)
         ));
         for part in memory.parts.iter().take(PARTS) {
-            let share = if part.kind.is_held() {
-                percent(part.share)
-            } else {
-                "not counted".to_owned()
+            let share = match part.kind.is_held() {
+                true if memory.conclusive => percent(part.share),
+                true => String::new(),
+                false => "not counted".to_owned(),
             };
-            self.out.push_str(&format!(
-                "    {:<34} {:>9} -> {:>9}  {:>11}\n",
+            let row = format!(
+                "    {:<34} {:>9} -> {:>9}  {:>11}",
                 part.name,
                 show_bytes(part.first),
                 show_bytes(part.last),
                 share
-            ));
+            );
+            self.out.push_str(row.trim_end());
+            self.out.push('\n');
             for member in &part.members {
                 self.led("      ", member);
             }

@@ -2,8 +2,9 @@
 //! must not wait for it. What it found comes back with a later tick.
 //!
 //! The first look at a process comes when its start-up is over, the next ones at pauses that grow with
-//! the time passed, and between them when what it holds has grown by a tenth. A job's end cannot be
-//! foreseen; this way the last look lies in the last third of the run, and close to the last growth.
+//! the time passed, and between them when what it holds has grown by a tenth. Where nobody says how many
+//! steps there will be the end cannot be foreseen; this way the last look lies in the last third of the
+//! run, and close to the last growth. Where it is known, the last steps get a look whatever it costs.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -24,6 +25,12 @@ const START_UP: Micros = Micros(5_000_000);
 const FACTOR: f64 = 1.5;
 /// And this many are taken whatever they cost: one alone compares with nothing.
 const AT_LEAST: u32 = 2;
+/// The second of them waits this long where it can: right after the first there is nothing to compare,
+/// and a run of 20 s is to have both.
+const PATIENCE: Micros = Micros(12_000_000);
+/// From this share of the steps on, the end is near: late enough to have seen nearly all of the growth,
+/// and in a run of 48 steps of 0.2 s still two seconds before it.
+const NEAR_THE_END: f64 = 0.8;
 const SHORTEST_PAUSE: Micros = Micros(4_000_000);
 /// For looks that are asked for: by growth, by the first step, by a new verdict.
 const SHORTEST_ASKED: Micros = Micros(2_000_000);
@@ -31,7 +38,7 @@ const SHORTEST_ASKED: Micros = Micros(2_000_000);
 const GREW: f64 = 1.1;
 /// And that is more than noise of a small process.
 const GREW_BYTES: f64 = 4e6;
-/// A look ends after this long, whatever is left to read: about 10 GB of small blocks.
+/// A look ends after this much work, whatever is left to read: about 10 GB of small blocks.
 const WITHIN: Duration = Duration::from_secs(2);
 /// With enough saved up, a look may take this long.
 const WITHIN_AT_MOST: Duration = Duration::from_secs(10);
@@ -45,6 +52,21 @@ const BESIDE: f64 = 8e6;
 pub struct LooksSpent {
     pub looks: u32,
     pub cpu: Micros,
+}
+
+/// How far the training loop has come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// None: it has not begun.
+    pub step: Option<u64>,
+    pub total: Option<u64>,
+}
+
+impl Progress {
+    fn is_near_the_end(self) -> bool {
+        let share = |(step, total): (u64, u64)| step as f64 >= NEAR_THE_END * total as f64;
+        self.step.zip(self.total).is_some_and(share)
+    }
 }
 
 /// One process that could be looked into, as the newest tick saw it.
@@ -63,7 +85,33 @@ struct Seen {
     looks: u32,
     /// Those of them that were taken since the first step.
     in_steps: u32,
+    /// One of them when the end was near.
+    at_the_end: bool,
     refused: bool,
+}
+
+impl Seen {
+    fn pause(&self, now: Micros) -> Micros {
+        now.since(self.last.map_or(self.first, |(at, _)| at))
+    }
+
+    /// Whether a look is taken even if nothing is left to pay for it.
+    fn is_free(&self, now: Micros, progress: Progress) -> bool {
+        // What start-up looked like does not help once there are steps to compare.
+        let compared = match progress.step {
+            Some(_) => self.in_steps,
+            None => self.looks,
+        };
+        // Steps whose number nobody knows may be over soon.
+        let may_wait = progress.step.is_none() || progress.total.is_some();
+        compared == 0
+            || compared < AT_LEAST && (!may_wait || self.pause(now) >= PATIENCE)
+            || self.lacks_the_end(progress)
+    }
+
+    fn lacks_the_end(&self, progress: Progress) -> bool {
+        progress.is_near_the_end() && !self.at_the_end
+    }
 }
 
 /// Decides; time is data.
@@ -108,12 +156,12 @@ impl Schedule {
         now.seconds() * BUDGET.0 - self.spent.cpu.seconds()
     }
 
-    /// The process to look into now, if any. `in_steps`: the training loop has begun.
+    /// The process to look into now, if any.
     fn due(
         &mut self,
         now: Micros,
         candidates: &[Candidate],
-        in_steps: bool,
+        progress: Progress,
     ) -> Option<(ProcId, LookWhy)> {
         let credit = self.credit(now);
         // Each look is expected to cost what the ones before did.
@@ -126,19 +174,17 @@ impl Schedule {
                 last: None,
                 looks: 0,
                 in_steps: 0,
+                at_the_end: false,
                 refused: false,
             });
-            // What start-up looked like does not help once there are steps to compare.
-            let compared = if in_steps { seen.in_steps } else { seen.looks };
-            let affordable = credit >= usual || compared < AT_LEAST;
-            if seen.refused || !affordable {
+            if seen.refused || !(credit >= usual || seen.is_free(now, progress)) {
                 continue;
             }
-            let Some(why) = why(seen, now, candidate.held, in_steps, asked) else {
+            let Some(why) = why(seen, now, candidate.held, progress, asked) else {
                 continue;
             };
             // The one that has waited longest goes first.
-            let waited = now.since(seen.last.map_or(seen.first, |(at, _)| at));
+            let waited = seen.pause(now);
             if best.is_none_or(|(_, _, longest)| waited > longest) {
                 best = Some((candidate.id, why, waited));
             }
@@ -149,7 +195,8 @@ impl Schedule {
         if let Some(seen) = self.processes.get_mut(&id) {
             seen.last = Some((now, held.map_or(Bytes::ZERO, |candidate| candidate.held)));
             seen.looks += 1;
-            seen.in_steps += u32::from(in_steps);
+            seen.in_steps += u32::from(progress.step.is_some());
+            seen.at_the_end |= progress.is_near_the_end();
         }
         Some((id, why))
     }
@@ -164,9 +211,10 @@ fn why(
     seen: &Seen,
     now: Micros,
     held: Bytes,
-    in_steps: bool,
+    progress: Progress,
     asked: Option<LookWhy>,
 ) -> Option<LookWhy> {
+    let in_steps = progress.step.is_some();
     let Some((last, held_then)) = seen.last else {
         let started = in_steps || now.since(seen.first) >= START_UP;
         return started.then_some(LookWhy::Start);
@@ -182,7 +230,8 @@ fn why(
     let passed = last.since(seen.first).seconds() * (FACTOR - 1.0);
     let usual = pause >= SHORTEST_PAUSE && pause.seconds() >= passed;
     let grown = held.as_f64() >= (held_then.as_f64() * GREW).max(held_then.as_f64() + GREW_BYTES);
-    (usual || grown && pause >= SHORTEST_ASKED).then_some(LookWhy::Due)
+    let soon = grown || seen.lacks_the_end(progress);
+    (usual || soon && pause >= SHORTEST_ASKED).then_some(LookWhy::Due)
 }
 
 type Answer = Result<Look, Gap>;
@@ -253,7 +302,7 @@ impl Looks {
         now: Micros,
         all: &[Candidate],
         wanted: [Option<ProcId>; 2],
-        in_steps: bool,
+        progress: Progress,
     ) {
         let grower = self.schedule.grower(now, all, wanted[0]);
         if self.busy {
@@ -261,7 +310,7 @@ impl Looks {
         }
         let mut candidates = all.to_vec();
         candidates.retain(|one| wanted.contains(&Some(one.id)) || grower == Some(one.id));
-        let Some((id, why)) = self.schedule.due(now, &candidates, in_steps) else {
+        let Some((id, why)) = self.schedule.due(now, &candidates, progress) else {
             return;
         };
         let options = Options {
@@ -283,12 +332,29 @@ mod tests {
 
     const ID: ProcId = ProcId { pid: 7, start: 1 };
 
+    const IN_STEPS: Progress = Progress {
+        step: Some(1),
+        total: None,
+    };
+
     /// Runs the schedule with a tick a second; `held` and the moment of the first step are given.
     fn times(
         seconds: u64,
         cost: f64,
         first_step: u64,
         held: impl Fn(u64) -> u64,
+    ) -> Vec<(u64, LookWhy)> {
+        times_of(seconds, cost, held, |second| Progress {
+            step: second.checked_sub(first_step),
+            total: None,
+        })
+    }
+
+    fn times_of(
+        seconds: u64,
+        cost: f64,
+        held: impl Fn(u64) -> u64,
+        progress: impl Fn(u64) -> Progress,
     ) -> Vec<(u64, LookWhy)> {
         let mut schedule = Schedule::default();
         let mut looks = Vec::new();
@@ -298,7 +364,7 @@ mod tests {
                 held: Bytes(held(second)),
             };
             let now = Micros(second * 1_000_000);
-            if let Some((_, why)) = schedule.due(now, &[candidate], second >= first_step) {
+            if let Some((_, why)) = schedule.due(now, &[candidate], progress(second)) {
                 looks.push((second, why));
                 schedule.spent.looks += 1;
                 schedule.spent.cpu.0 += Micros::from_seconds(cost).0;
@@ -355,6 +421,33 @@ mod tests {
     }
 
     #[test]
+    fn two_dear_looks_into_known_steps_are_far_apart() {
+        let growing = |second| 500_000_000 + second * 20_000_000;
+        // One step a second, from the tenth second on.
+        let looks = times_of(30, 1.0, growing, |second| Progress {
+            step: second.checked_sub(10),
+            total: Some(20),
+        });
+        let in_steps: Vec<u64> = looks
+            .iter()
+            .map(|look| look.0)
+            .filter(|at| *at >= 10)
+            .collect();
+        assert_eq!(in_steps.first(), Some(&10));
+        assert!(in_steps.last() >= Some(&26), "{looks:?}");
+        // Nothing may be left over for the end: one that is dear waits for it no longer than this.
+        let killed = times_of(30, 1.0, growing, |second| Progress {
+            step: second.checked_sub(10),
+            total: Some(100_000),
+        });
+        assert_eq!(
+            killed.iter().filter(|look| look.0 >= 10).count(),
+            2,
+            "{killed:?}"
+        );
+    }
+
+    #[test]
     fn a_worker_that_grows_deserves_looks_and_one_that_starts_does_not() {
         let worker = ProcId { pid: 9, start: 2 };
         let mut schedule = Schedule::default();
@@ -381,13 +474,13 @@ mod tests {
         }];
         let at = |second: u64| Micros(second * 1_000_000);
         assert_eq!(
-            schedule.due(at(100), &candidate, true),
+            schedule.due(at(100), &candidate, IN_STEPS),
             Some((ID, LookWhy::Start))
         );
-        assert_eq!(schedule.due(at(103), &candidate, true), None);
+        assert_eq!(schedule.due(at(103), &candidate, IN_STEPS), None);
         schedule.asked = Some(LookWhy::Verdict);
         assert_eq!(
-            schedule.due(at(104), &candidate, true),
+            schedule.due(at(104), &candidate, IN_STEPS),
             Some((ID, LookWhy::Verdict))
         );
         // A worker that the verdict names has waited longest.
@@ -397,7 +490,7 @@ mod tests {
         };
         let both = [candidate[0], worker];
         assert_eq!(
-            schedule.due(at(105), &both, true),
+            schedule.due(at(105), &both, IN_STEPS),
             Some((worker.id, LookWhy::Start))
         );
     }

@@ -43,7 +43,7 @@ pub use state_file::{StateFile, output_folders};
 pub use tell::{Teller, short};
 
 use hooks::{HookEvent, Hooks};
-use looks::{Candidate, Looks};
+use looks::{Candidate, Looks, Progress};
 use probe::{Ask, Probe};
 
 /// What `run` and `attach` have in common.
@@ -451,8 +451,11 @@ impl Watch {
                 held: reading.held(),
             })
             .collect();
-        let in_steps = self.run.step().is_some();
-        looks.turn(self.clock.now(), &all, [watched, suspect], in_steps);
+        let progress = Progress {
+            step: self.run.step(),
+            total: self.run.total_steps(),
+        };
+        looks.turn(self.clock.now(), &all, [watched, suspect], progress);
     }
 
     fn take_look(&mut self) {

@@ -18,6 +18,9 @@ const TRIMMED: f64 = 0.1;
 /// Threads or open files that are more than a pool that starts late: so many, and so many times.
 const MANY: f64 = 10.0;
 const TIMES: f64 = 2.0;
+/// What an open file holds, at most: a buffer is 8 kB by default, that of a reader some hundred. A loader
+/// worker has a dozen files open for the batches on their way, and leaks megabytes for other reasons.
+const MOST_A_FILE: f64 = 1e6;
 
 pub(super) const ENTRIES: &[Entry] = &[
     Entry {
@@ -385,8 +388,21 @@ fn threads(signs: &Signs) -> Vec<Sign> {
 
 fn open_files(signs: &Signs) -> Vec<Sign> {
     match signs.files {
-        Some(files) => vec![more("open files", files.first, files.last), goes_on(signs)],
+        Some(files) => vec![
+            more("open files", files.first, files.last),
+            goes_on(signs),
+            a_file_holds(signs.course.grew / (files.last - files.first).max(1.0)),
+        ],
         None => vec![unknown("open files were not counted")],
+    }
+}
+
+fn a_file_holds(bytes: f64) -> Sign {
+    let told = format!("{} of growth for each", show_bytes(bytes));
+    if bytes <= MOST_A_FILE {
+        seen(told)
+    } else {
+        not(told)
     }
 }
 
