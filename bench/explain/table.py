@@ -1,10 +1,11 @@
-"""Every lab, and the modes of examples/vision that are in expected.json: what `lowtide explain` finds, beside what is expected.
+"""Every lab and every mode of examples/vision: what `lowtide explain` finds, beside what is expected.
 
     python3 bench/explain/table.py --lowtide target/release/lowtide [--labs FOLDER] [--vision FOLDER]
 
 Recordings are looked for in the folders, and made there when they are missing (the labs take two
 minutes; the vision modes need torch and transformers, and ten). Prints a Markdown table, and ends
-with 1 when a row is off. `expected.json` beside it is what the tests assert too.
+with 1 when a row is off. `expected.json` beside it is what the tests assert too, but for rows that say
+`"asserted": false`.
 """
 
 import argparse

@@ -102,8 +102,9 @@ impl Seen {
             Some(_) => self.in_steps,
             None => self.looks,
         };
-        // Steps whose number nobody knows may be over soon.
-        let may_wait = progress.step.is_none() || progress.total.is_some();
+        // Steps whose number nobody knows may be over soon, and those that are nearly done will be.
+        let known = progress.total.is_some() && !progress.is_near_the_end();
+        let may_wait = progress.step.is_none() || known;
         compared == 0
             || compared < AT_LEAST && (!may_wait || self.pause(now) >= PATIENCE)
             || self.lacks_the_end(progress)
@@ -445,6 +446,16 @@ mod tests {
             2,
             "{killed:?}"
         );
+    }
+
+    #[test]
+    fn a_worker_that_is_noticed_near_the_end_is_looked_into_twice() {
+        let growing = |second| 500_000_000 + second * 20_000_000;
+        let looks = times_of(30, 1.0, growing, |second| Progress {
+            step: Some(80 + second),
+            total: Some(100),
+        });
+        assert!(looks.len() >= 2, "{looks:?}");
     }
 
     #[test]
