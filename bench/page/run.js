@@ -3,8 +3,9 @@
 //   LOWTIDE_BIN=target/release/lowtide LOWTIDE_DAY=target/web/20260101-000000-day-1 node bench/page/run.js
 //
 // Reading on two threads, with tables instead of maps, judging once and painting the chart first, against the
-// program before that, in turns on a machine with four other jobs per core: the first opening took 0.44, 0.50
-// and 0.42 of the time, `lowtide report` of the day 0.49 of the CPU time.
+// program before that, in turns, on two cores with a load of 5 to 11 from other work: in eleven pairs the first
+// opening took 0.35 to 1.06 of the time (median 0.50; 1.3 s at best, never under a second), and `lowtide report`
+// of the day 0.43 to 0.56 of the CPU time (three pairs). On a quiet machine it was not measured.
 
 import { cpSync } from "node:fs";
 import path from "node:path";
