@@ -261,11 +261,11 @@ def take_over(tmp_path, program, pid):
 
 @needs_limit
 def test_a_job_whose_guard_was_killed_is_taken_over(tmp_path, program, group):
-    limited = group(150)
+    limited = group(100)
     secret = "s3cret-of-the-job"
     environment = {"A_TOKEN": secret, "ONLY_HERE": "1"}
-    # After a second the loop has found the new guard; six seconds of leaking would kill it.
-    run = job(tmp_path, program, "--leak", "2", "--pause", "0.1", group=limited, environment=environment)
+    # After a second the loop has found the new guard; eight seconds of leaking would kill it.
+    run = job(tmp_path, program, "--leak", "1", "--pause", "0.1", "--steps", "200", group=limited, environment=environment)
     # The first guard has restarted it once already: its words and variables are in the job.
     pid = int(run.wait_for(r"(?s)starting again from.*pid (\d+)").group(1))
     run.process.kill()
@@ -273,10 +273,10 @@ def test_a_job_whose_guard_was_killed_is_taken_over(tmp_path, program, group):
     first = run.restarts
     after = take_over(tmp_path, program, pid)
     assert after.wait() == 0, after.output[-3000:] + run.output[-1000:]
-    assert trace(tmp_path / "trace") == (list(range(1, 151)), chain(150))
+    assert trace(tmp_path / "trace") == (list(range(1, 201)), chain(200))
     assert first == 1 and after.restarts >= 1 and limited.oom_kills == 0, after.output[-3000:]
     # What the job prints goes where it went before, and not to the guard that came later.
-    assert run.output.endswith("\n%s\n" % chain(150)) and "/150" not in after.output
+    assert run.output.endswith("\n%s\n" % chain(200)) and "/200" not in after.output
     # Each attempt has the environment of the first, and is told its own checkpoint alone.
     attempts = re.findall(r"attempt (\d), (\d) resumed, (\w+)", run.output)
     assert attempts[:3] == [("1", "0", "1"), ("2", "1", "1"), ("2", "1", "1")], attempts
@@ -289,15 +289,15 @@ def test_a_job_whose_guard_was_killed_is_taken_over(tmp_path, program, group):
 
 @needs_limit
 def test_a_job_that_nobody_guarded_is_taken_over(tmp_path, program, group):
-    limited = group(150)
+    limited = group(100)
     # In a group of its own from the start; the guard comes from outside of it.
-    run = job(tmp_path, None, "--leak", "2", "--pause", "0.1", group=limited)
+    run = job(tmp_path, None, "--leak", "1", "--pause", "0.1", "--steps", "130", group=limited)
     pid = int(run.wait_for(r"pid (\d+)").group(1))
     after = take_over(tmp_path, program, pid)
     assert after.wait() == 0, after.output[-3000:]
     assert run.wait() == 0
-    assert trace(tmp_path / "trace") == (list(range(1, 151)), chain(150))
-    assert after.restarts >= 2 and limited.oom_kills == 0, after.output[-3000:]
+    assert trace(tmp_path / "trace") == (list(range(1, 131)), chain(130))
+    assert after.restarts >= 1 and limited.oom_kills == 0, after.output[-3000:]
     assert limited.folder.name in after.output, "the limit of its group held for every attempt"
 
 
