@@ -7,7 +7,7 @@
 
 use crate::judge::Looked;
 use crate::judge::line::Line;
-use crate::judge::words::percent;
+use crate::judge::words::{percent, unit};
 use crate::run::happened::{Count, Happened};
 use crate::run::parts::Held;
 use crate::series::Series;
@@ -330,7 +330,7 @@ fn tell(
     let unit = match this.name {
         // How many examples a step takes is not known: then the steps of the first pass count.
         "new-example" if !counted => "step of the first epoch",
-        name => unit_of(name),
+        name => unit(name),
     };
     let mut says = format!(
         "{} per {unit} (95 % interval {} to {}) over {seen:.0} of them; it explains {} of the variation",
@@ -364,17 +364,6 @@ fn tell(
         tied,
         parts_at,
         says,
-    }
-}
-
-fn unit_of(name: &str) -> &str {
-    match name {
-        "new-example" => "new example",
-        "log" => "log call",
-        "worker-start" => "started worker",
-        "recompile" => "slow step",
-        "time" => "second",
-        other => other,
     }
 }
 

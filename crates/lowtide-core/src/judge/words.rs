@@ -49,3 +49,15 @@ pub fn evidence(rule: &str, says: String) -> Evidence {
 pub fn turning(says: &str) -> Evidence {
     evidence("what would change this", says.to_owned())
 }
+
+/// One of what a driver counts.
+pub fn unit(driver: &str) -> &str {
+    match driver {
+        "new-example" => "new example",
+        "log" => "log call",
+        "worker-start" => "started worker",
+        "recompile" => "slow step",
+        "time" => "second",
+        other => other,
+    }
+}

@@ -1,7 +1,7 @@
 //! The verdict for a person: one line that answers, the chart, the evidence, the numbers with their
 //! spread, and what would change the verdict.
 
-use lowtide_core::judge::words::{pace, place, stretch};
+use lowtide_core::judge::words::{pace, place, stretch, unit};
 use lowtide_core::series::Series;
 use lowtide_core::units::{show_bytes, show_duration};
 use lowtide_core::verdict::{Class, Oom, Verdict};
@@ -175,7 +175,7 @@ fn numbers(verdict: &Verdict, series: &Series) -> Vec<String> {
             stretch(axis, growth.to - growth.from)
         );
         if let (Some(driver), Some(each)) = (&growth.driver, growth.per_unit) {
-            text += &format!(", {} per {driver}", show_bytes(each));
+            text += &format!(", {} per {}", show_bytes(each), unit(driver));
         }
         lines.push(text);
     }
