@@ -30,7 +30,7 @@ export class RunView {
     this.chart = new Chart("Memory of the run", (from, to) => this.refine(from, to));
     const picture = card("Memory", null, this.tools, this.chart.root, this.legend, el("p", { class: "quiet keys", id: "chart-keys" }, KEYS));
     picture.classList.add("wide");
-    this.root = el("div", { class: "run" }, this.voice, this.top, picture, this.below);
+    this.root = el("div", { class: "run", "aria-busy": "true" }, this.voice, this.top, picture, this.below);
     this.moves = { select: (/** @type {string} */ who) => this.select(who), goTo: this.goTo.bind(this) };
   }
 
@@ -56,6 +56,7 @@ export class RunView {
     await this.redraw(!first);
     if (first) await painted();
     this.fillBelow(report);
+    this.root.removeAttribute("aria-busy");
   }
 
   /** @param {RunReport} report */

@@ -30,6 +30,9 @@ export async function open(browser, options = {}) {
   return page;
 }
 
+/** Waits until all of a run is on the page: verdict and chart come first. */
+export const whole = (page) => page.waitForSelector(".run:not([aria-busy])");
+
 /** Starts a program and waits for a line of its stderr. */
 export function start(args, home, word) {
   const child = spawn(LOWTIDE, args, { env: { ...process.env, LOWTIDE_HOME: home }, stdio: ["ignore", "pipe", "pipe"] });

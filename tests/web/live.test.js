@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { cpSync, mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { after, before, test } from "node:test";
-import { DAY, folder, launch, open, serve, start, until } from "./browser.js";
+import { DAY, folder, launch, open, serve, start, until, whole } from "./browser.js";
 
 let browser, place, server;
 
@@ -55,7 +55,7 @@ test("the list leads to a run and to two runs side by side", async () => {
   await compare.click();
   await page.waitForSelector("canvas.picture");
   assert.match(page.url(), /\/compare\//);
-  assert.equal(await page.locator(".legend .key").count(), 2);
+  await until("the keys of both", async () => (await page.locator(".legend .key").count()) === 2);
   await page.goto(`${server.base}/`);
   await page.getByRole("link", { name: "20260101-000000-day-1" }).click();
   await page.waitForSelector("h1");
@@ -67,7 +67,7 @@ test("zooming into a day brings finer columns, never more than two values a pixe
   const asked = [];
   page.on("response", (response) => { if (response.url().includes("/series?")) asked.push(response); });
   await page.goto(`${server.base}/runs/20260101-000000-day-1`);
-  await page.waitForSelector("#zoom-in");
+  await whole(page);
   for (let i = 0; i < 6; i++) await page.click("#zoom-in");
   // Of the views on the way some may have been asked for as well.
   const line = await until("finer data", async () => {

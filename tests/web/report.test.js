@@ -6,7 +6,7 @@ import { createRequire } from "node:module";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { after, before, test } from "node:test";
-import { DAY, LOWTIDE, folder, launch, open } from "./browser.js";
+import { DAY, LOWTIDE, folder, launch, open, whole } from "./browser.js";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 let browser, place, small, day;
@@ -33,7 +33,7 @@ async function show(file, options) {
   const asked = [];
   page.on("request", (request) => { if (!request.url().startsWith("file:") && !request.url().startsWith("data:")) asked.push(request.url()); });
   await page.goto(`file://${file}`);
-  await page.waitForSelector("h1");
+  await whole(page);
   return { page, asked };
 }
 
@@ -41,6 +41,8 @@ async function show(file, options) {
 async function table(page) {
   const numbers = page.locator("details.numbers");
   if (!(await numbers.evaluate((d) => d.open))) await numbers.locator("summary").click();
+  // It is filled when the browser tells that it is open, which is later than the click.
+  await page.waitForSelector(".numbers tbody tr");
   return page.locator(".numbers tbody tr").evaluateAll((rows) => rows.map((row) => row.innerText));
 }
 
