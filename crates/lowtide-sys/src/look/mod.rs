@@ -166,8 +166,9 @@ pub fn take(proc: &Proc, id: ProcId, options: Options) -> Result<Look, Gap> {
     incomplete.extend(unsteady(&parts, status.anon + status.shmem + status.swap));
     if deadline.is_over() {
         incomplete.push(format!(
-            "{TIME_RAN_OUT} after {:.1} s of work: what was not read yet counts as other anonymous memory",
-            options.within.as_secs_f64()
+            "{TIME_RAN_OUT} after {:.1} s of work in {:.1} s: what was not read yet counts as other anonymous memory",
+            processor_time().since(cpu).seconds(),
+            began.elapsed().as_secs_f64()
         ));
     }
     // A pid that went to somebody else meanwhile would give a mixture of two processes.

@@ -80,6 +80,7 @@ impl Found {
         let command = words(&read("cmdline").map_err(|error| unread("command line", error))?)
             .ok_or_else(|| {
                 refuse("its command line is empty or no UTF-8, so it cannot be started again")
+                    .hint(format!("`lowtide attach {pid}` watches it all the same"))
             })?;
         let cwd =
             fs::read_link(proc.path(pid, "cwd")).map_err(|error| unread("directory", error))?;

@@ -56,13 +56,13 @@ pub struct LooksSpent {
 
 /// How far the training loop has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Progress {
+pub struct Reached {
     /// None: it has not begun.
     pub step: Option<u64>,
     pub total: Option<u64>,
 }
 
-impl Progress {
+impl Reached {
     fn is_near_the_end(self) -> bool {
         let share = |(step, total): (u64, u64)| step as f64 >= NEAR_THE_END * total as f64;
         self.step.zip(self.total).is_some_and(share)
@@ -96,22 +96,22 @@ impl Seen {
     }
 
     /// Whether a look is taken even if nothing is left to pay for it.
-    fn is_free(&self, now: Micros, progress: Progress) -> bool {
+    fn is_free(&self, now: Micros, reached: Reached) -> bool {
         // What start-up looked like does not help once there are steps to compare.
-        let compared = match progress.step {
+        let compared = match reached.step {
             Some(_) => self.in_steps,
             None => self.looks,
         };
         // Steps whose number nobody knows may be over soon, and those that are nearly done will be.
-        let known = progress.total.is_some() && !progress.is_near_the_end();
-        let may_wait = progress.step.is_none() || known;
+        let known = reached.total.is_some() && !reached.is_near_the_end();
+        let may_wait = reached.step.is_none() || known;
         compared == 0
             || compared < AT_LEAST && (!may_wait || self.pause(now) >= PATIENCE)
-            || self.lacks_the_end(progress)
+            || self.lacks_the_end(reached)
     }
 
-    fn lacks_the_end(&self, progress: Progress) -> bool {
-        progress.is_near_the_end() && !self.at_the_end
+    fn lacks_the_end(&self, reached: Reached) -> bool {
+        reached.is_near_the_end() && !self.at_the_end
     }
 }
 
@@ -162,7 +162,7 @@ impl Schedule {
         &mut self,
         now: Micros,
         candidates: &[Candidate],
-        progress: Progress,
+        reached: Reached,
     ) -> Option<(ProcId, LookWhy)> {
         let credit = self.credit(now);
         // Each look is expected to cost what the ones before did.
@@ -178,10 +178,10 @@ impl Schedule {
                 at_the_end: false,
                 refused: false,
             });
-            if seen.refused || !(credit >= usual || seen.is_free(now, progress)) {
+            if seen.refused || !(credit >= usual || seen.is_free(now, reached)) {
                 continue;
             }
-            let Some(why) = why(seen, now, candidate.held, progress, asked) else {
+            let Some(why) = why(seen, now, candidate.held, reached, asked) else {
                 continue;
             };
             // The one that has waited longest goes first.
@@ -196,8 +196,8 @@ impl Schedule {
         if let Some(seen) = self.processes.get_mut(&id) {
             seen.last = Some((now, held.map_or(Bytes::ZERO, |candidate| candidate.held)));
             seen.looks += 1;
-            seen.in_steps += u32::from(progress.step.is_some());
-            seen.at_the_end |= progress.is_near_the_end();
+            seen.in_steps += u32::from(reached.step.is_some());
+            seen.at_the_end |= reached.is_near_the_end();
         }
         Some((id, why))
     }
@@ -212,10 +212,10 @@ fn why(
     seen: &Seen,
     now: Micros,
     held: Bytes,
-    progress: Progress,
+    reached: Reached,
     asked: Option<LookWhy>,
 ) -> Option<LookWhy> {
-    let in_steps = progress.step.is_some();
+    let in_steps = reached.step.is_some();
     let Some((last, held_then)) = seen.last else {
         let started = in_steps || now.since(seen.first) >= START_UP;
         return started.then_some(LookWhy::Start);
@@ -231,7 +231,7 @@ fn why(
     let passed = last.since(seen.first).seconds() * (FACTOR - 1.0);
     let usual = pause >= SHORTEST_PAUSE && pause.seconds() >= passed;
     let grown = held.as_f64() >= (held_then.as_f64() * GREW).max(held_then.as_f64() + GREW_BYTES);
-    let soon = grown || seen.lacks_the_end(progress);
+    let soon = grown || seen.lacks_the_end(reached);
     (usual || soon && pause >= SHORTEST_ASKED).then_some(LookWhy::Due)
 }
 
@@ -303,7 +303,7 @@ impl Looks {
         now: Micros,
         all: &[Candidate],
         wanted: [Option<ProcId>; 2],
-        progress: Progress,
+        reached: Reached,
     ) {
         let grower = self.schedule.grower(now, all, wanted[0]);
         if self.busy {
@@ -311,7 +311,7 @@ impl Looks {
         }
         let mut candidates = all.to_vec();
         candidates.retain(|one| wanted.contains(&Some(one.id)) || grower == Some(one.id));
-        let Some((id, why)) = self.schedule.due(now, &candidates, progress) else {
+        let Some((id, why)) = self.schedule.due(now, &candidates, reached) else {
             return;
         };
         let options = Options {
@@ -333,7 +333,7 @@ mod tests {
 
     const ID: ProcId = ProcId { pid: 7, start: 1 };
 
-    const IN_STEPS: Progress = Progress {
+    const IN_STEPS: Reached = Reached {
         step: Some(1),
         total: None,
     };
@@ -345,7 +345,7 @@ mod tests {
         first_step: u64,
         held: impl Fn(u64) -> u64,
     ) -> Vec<(u64, LookWhy)> {
-        times_of(seconds, cost, held, |second| Progress {
+        times_of(seconds, cost, held, |second| Reached {
             step: second.checked_sub(first_step),
             total: None,
         })
@@ -355,7 +355,7 @@ mod tests {
         seconds: u64,
         cost: f64,
         held: impl Fn(u64) -> u64,
-        progress: impl Fn(u64) -> Progress,
+        reached: impl Fn(u64) -> Reached,
     ) -> Vec<(u64, LookWhy)> {
         let mut schedule = Schedule::default();
         let mut looks = Vec::new();
@@ -365,7 +365,7 @@ mod tests {
                 held: Bytes(held(second)),
             };
             let now = Micros(second * 1_000_000);
-            if let Some((_, why)) = schedule.due(now, &[candidate], progress(second)) {
+            if let Some((_, why)) = schedule.due(now, &[candidate], reached(second)) {
                 looks.push((second, why));
                 schedule.spent.looks += 1;
                 schedule.spent.cpu.0 += Micros::from_seconds(cost).0;
@@ -425,7 +425,7 @@ mod tests {
     fn two_dear_looks_into_known_steps_are_far_apart() {
         let growing = |second| 500_000_000 + second * 20_000_000;
         // One step a second, from the tenth second on.
-        let looks = times_of(30, 1.0, growing, |second| Progress {
+        let looks = times_of(30, 1.0, growing, |second| Reached {
             step: second.checked_sub(10),
             total: Some(20),
         });
@@ -437,7 +437,7 @@ mod tests {
         assert_eq!(in_steps.first(), Some(&10));
         assert!(in_steps.last() >= Some(&26), "{looks:?}");
         // Nothing may be left over for the end: one that is dear waits for it no longer than this.
-        let killed = times_of(30, 1.0, growing, |second| Progress {
+        let killed = times_of(30, 1.0, growing, |second| Reached {
             step: second.checked_sub(10),
             total: Some(100_000),
         });
@@ -451,7 +451,7 @@ mod tests {
     #[test]
     fn a_worker_that_is_noticed_near_the_end_is_looked_into_twice() {
         let growing = |second| 500_000_000 + second * 20_000_000;
-        let looks = times_of(30, 1.0, growing, |second| Progress {
+        let looks = times_of(30, 1.0, growing, |second| Reached {
             step: Some(80 + second),
             total: Some(100),
         });

@@ -43,7 +43,7 @@ pub use state_file::{StateFile, output_folders};
 pub use tell::{Teller, short};
 
 use hooks::{HookEvent, Hooks};
-use looks::{Candidate, Looks, Progress};
+use looks::{Candidate, Looks, Reached};
 use probe::{Ask, Probe};
 
 /// What `run` and `attach` have in common.
@@ -451,11 +451,11 @@ impl Watch {
                 held: reading.held(),
             })
             .collect();
-        let progress = Progress {
+        let reached = Reached {
             step: self.run.step(),
             total: self.run.total_steps(),
         };
-        looks.turn(self.clock.now(), &all, [watched, suspect], progress);
+        looks.turn(self.clock.now(), &all, [watched, suspect], reached);
     }
 
     fn take_look(&mut self) {
