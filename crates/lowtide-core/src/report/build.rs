@@ -1,10 +1,11 @@
 //! Makes the report out of a picture or of a bare series.
 
+use crate::judge::line as judge;
 use crate::look::{Kind, Look};
-use crate::point::Track;
+use crate::point::{Context, Track};
 use crate::process::{ProcId, Role};
 use crate::run::{ProcessTrack, Subject, Summary};
-use crate::series::{Bucket, Series};
+use crate::series::Series;
 use crate::verdict::{Axis, Class, Meter, Verdict};
 
 use super::fold::{Detail, Picture};
@@ -313,19 +314,18 @@ impl Report {
 
 /// One low-water point per window: wide enough to step over an evaluation, at most so many.
 const WINDOWS: usize = 32;
-/// Buckets that a window has at least.
+/// Points that a window has at least.
 const PER_WINDOW: usize = 3;
 
+/// The line that the rules look at, in windows: what an evaluation at the very end holds is not part of it.
 fn floor(series: &Series) -> Vec<[f64; 2]> {
-    let buckets = series.buckets();
-    let per_window = buckets.len().div_ceil(WINDOWS).max(PER_WINDOW);
-    let point = |bucket: &Bucket| [bucket.floor_at, bucket.train_floor.unwrap_or(bucket.floor)];
-    buckets
-        .chunks(per_window)
-        .filter_map(|window| {
-            window
-                .iter()
-                .map(point)
+    let (line, _) = judge::Line::fine(series, &Context::default());
+    let windows = (line.len() / PER_WINDOW).clamp(1, WINDOWS);
+    (0..windows)
+        .filter_map(|nth| {
+            let edge = |nth: usize| nth * line.len() / windows;
+            (edge(nth)..edge(nth + 1))
+                .map(|i| [line.xs[i], line.ys[i]])
                 .min_by(|a, b| a[1].total_cmp(&b[1]))
         })
         .collect()

@@ -241,3 +241,12 @@ fn a_bare_series_has_a_report_too() {
     assert_eq!(report.epochs.len(), 2);
     assert_eq!((report.from, report.to), (1.0, 240.0));
 }
+
+/// An evaluation is the last that was seen: the floor that is drawn ends where the judged one does.
+#[test]
+fn an_evaluation_at_the_end_is_not_drawn_as_floor() {
+    // Seconds 96 to 99 of each hundred evaluate; the spike is in them.
+    let report = leaking(200, 199, Detail::FILE).report(Detail::FILE);
+    let last = report.floor.last().unwrap();
+    assert!(last[1] <= report.verdict.floor.last, "{last:?}");
+}
