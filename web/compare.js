@@ -3,7 +3,7 @@
 import { Chart } from "./chart.js";
 import { nthColour, axes, findLine } from "./scene.js";
 import { onSteps } from "./scale.js";
-import { badge, card, el, pace, place, showBytes, showDuration } from "./words.js";
+import { badge, card, el, fitsWord, pace, place, showBytes, showDuration, wordOf } from "./words.js";
 
 const FEW_KEYS = "Arrow keys move the cursor, + and − zoom, 0 shows everything.";
 
@@ -56,12 +56,13 @@ export class Compare {
       ["floor at the end", size((r) => r.verdict.floor.last)], ["floor at the start", size((r) => r.verdict.floor.first)],
       ["most of the tree", size((r) => r.summary?.tree.max)], ["rate", words((r) => pace(r.verdict.axis, r.verdict.rate.value))],
       ["settled", words((r) => (r.verdict.settled_at === null ? "–" : place(r.verdict.axis, r.verdict.settled_at)))],
+      ["needs until its end", size((r) => r.verdict.outlook?.needs.value)], ["fits", words((r) => fitsWord("", r.verdict.outlook?.fits ?? null) || "–")],
       ["headroom", size((r) => r.verdict.headroom)], ["length", words((r) => showDuration(r.summary?.seconds ?? r.to))],
       ["last step", words((r) => String(r.summary?.last_step ?? "–"))], ["command", words((r) => r.header?.command.join(" ") ?? r.name)],
     ];
     const link = (/** @type {RunReport} */ r) => el("a", { href: `/runs/${encodeURIComponent(r.name)}` }, r.name);
     const head = el("tr", {}, el("td", {}), el("th", { scope: "col" }, link(a)), el("th", { scope: "col" }, link(b)), el("th", { scope: "col" }, "difference"));
-    const verdicts = el("tr", {}, el("th", { scope: "row" }, "verdict"), el("td", {}, badge(a.verdict.verdict)), el("td", {}, badge(b.verdict.verdict)), el("td", {}));
+    const verdicts = el("tr", {}, el("th", { scope: "row" }, "verdict"), el("td", {}, badge(wordOf(a.verdict))), el("td", {}, badge(wordOf(b.verdict))), el("td", {}));
     const body = rows.map(([name, cells]) => el("tr", {}, el("th", { scope: "row" }, name), ...cells.map((c) => el("td", {}, c))));
     return card("Numbers", null, el("div", { class: "table-box", tabindex: "0", role: "region", "aria-label": "Numbers of both runs" },
       el("table", { class: "both" }, el("thead", {}, head), el("tbody", {}, verdicts, ...body))));

@@ -234,7 +234,7 @@ function cone(g, f, c, colour) {
     g.setLineDash([2, 3]);
     rule(g, x0, toY(f, c.plateau), x1, toY(f, c.plateau));
     g.textAlign = "right";
-    g.fillText(`if it ends with the epoch: ${showBytes(c.plateau)}`, Math.min(x1, f.left + f.width) - 4, toY(f, c.plateau) - 9);
+    g.fillText(`${c.end} ${showBytes(c.plateau)}`, Math.min(x1, f.left + f.width) - 4, toY(f, c.plateau) - 9);
   }
   g.setLineDash([]);
 }

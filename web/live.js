@@ -3,7 +3,7 @@
 import { ApiError, ask, follow, live, setToken } from "./api.js";
 import { Compare } from "./compare.js";
 import { RunView } from "./run.js";
-import { el, empty, showBytes, showDuration } from "./words.js";
+import { el, empty, showBytes, showDuration, wordOf } from "./words.js";
 
 /** The list is asked for again this often while it is looked at. */
 const LIST_EVERY = 5000;
@@ -96,17 +96,17 @@ async function runPage(main, name) {
   main.replaceChildren(pulse, view.root);
   await view.fill(true);
   window.addEventListener("theme", () => void view.redraw(true));
-  let [drawn, shown, busy] = [performance.now(), view.report?.verdict.verdict, false];
+  let [drawn, shown, busy] = [performance.now(), view.report ? wordOf(view.report.verdict) : "", false];
   follow(name, (tick) => {
     const going = tick.state === "running";
     const step = tick.step === null ? "" : `, step ${tick.step}${tick.total_steps ? ` of ${tick.total_steps}` : ""}`;
     pulse.replaceChildren(el("span", { class: going ? "beat" : "beat over" }), `${going ? "live" : tick.state}: ${showDuration(Math.round(tick.seconds))}${step}${going ? `, ${showBytes(tick.held)}` : ""}`);
     const pause = Math.min(30000, Math.max(1000, tick.seconds * 1000 * NEW_SHARE));
     // The end brings a last report, unless it was there when the page was opened.
-    const news = tick.verdict !== shown || (!going && tick.seconds !== view.report?.to);
+    const news = wordOf(tick) !== shown || (!going && tick.seconds !== view.report?.to);
     if (!going && !news) return;
     if (busy || document.hidden || (!news && performance.now() - drawn < pause)) return;
-    [busy, shown, drawn] = [true, tick.verdict, performance.now()];
+    [busy, shown, drawn] = [true, wordOf(tick), performance.now()];
     view.refresh().catch(() => undefined).finally(() => { busy = false; });
   }, (well) => { pulse.classList.toggle("lost", !well); });
 }

@@ -1,7 +1,7 @@
 // The parts of a run's page beside the chart: what grows, where the bytes are, processes, events, facts.
 
 import { nthColour, roleColour } from "./scene.js";
-import { badge, card, el, pace, percent, showBytes, showCount, showDuration, showTime } from "./words.js";
+import { badge, card, el, fitsWord, oomOf, pace, percent, showBytes, showCount, showDuration, showTime, underWay } from "./words.js";
 
 /** @typedef {{select: (who: string) => void, goTo: (axis: Axis, from: number, to?: number) => void}} Moves */
 
@@ -18,6 +18,25 @@ function linked(text, moves) {
 /** A place as the program writes it, so that it becomes a link. @param {Axis} axis @param {number} x */
 const spot = (axis, x) => (axis === "time" ? showDuration(x) : `${axis} ${Math.round(x)}`);
 
+/** Horizons that have a name. */
+const HORIZONS = /** @type {Record<number, string>} */ ({ 3600: "an hour", 86400: "a day", 604800: "a week" });
+
+/** Where growth ends and what the run comes to, as the terminal has it. @param {Verdict} v */
+function outlookLines(v) {
+  const lines = [];
+  if (v.bound) {
+    const lead = v.verdict === "leak" ? "it should have ended" : v.verdict === "too-early" ? "it may end" : underWay(v) ? "it ends" : "it ended";
+    const at = [v.bound.bytes === null ? "" : showBytes(v.bound.bytes), v.bound.at === null ? "" : spot(v.axis, v.bound.at)].filter(Boolean).join(", ");
+    lines.push({ rule: "where growth ends", says: `${lead}${at ? ` at ${at}` : ""}: ${v.bound.why}` });
+  }
+  for (const f of v.outlook?.futures ?? []) lines.push({ rule: `if ${f.when}`, says: `${showBytes(f.needs)}${fitsWord(", ", f.fits)}` });
+  const later = (v.outlook?.later ?? []).map((h) => `in ${HORIZONS[h.seconds] ?? showDuration(h.seconds)} ${showBytes(h.needs.low)} to ${showBytes(h.needs.high)}${fitsWord(": ", h.fits)}`);
+  if (later.length) lines.push({ rule: "later", says: later.join("; ") });
+  const others = v.outlook?.others ?? null;
+  if (others !== null) lines.push({ rule: "others", says: `they take ${showBytes(others)}/min of the same limit` });
+  return lines;
+}
+
 /** @param {RunReport} report @param {Moves} moves */
 export function evidence(report, moves) {
   const v = report.verdict;
@@ -27,11 +46,12 @@ export function evidence(report, moves) {
   const numbers = [
     { rule: "floor", says: `${showBytes(v.floor.first)} to ${showBytes(v.floor.last)} (${v.meter}); rate ${pace(v.axis, v.rate.value)} (${pace(v.axis, v.rate.low)} to ${pace(v.axis, v.rate.high)})` },
     v.growth && { rule: "growth", says: `${showBytes(v.growth.bytes)} from ${spot(v.axis, v.growth.from)} to ${spot(v.axis, v.growth.to)}${v.growth.driver && v.growth.per_unit ? `, ${showBytes(v.growth.per_unit)} per ${v.growth.driver === "time" ? "second" : v.growth.driver}` : ""}` },
+    ...outlookLines(v),
   ].filter((n) => n !== null);
   const found = v.evidence.filter((e) => e.rule !== change);
   const places = /** @type {[string, number | null | undefined, number?][]} */ ([
     ["the growth", v.growth?.from, v.growth?.to], ["where it settled", v.settled_at],
-    ["where it can be decided", v.decides_at], ["out of memory", v.oom?.at],
+    ["where it can be decided", v.decides_at], ["out of memory", oomOf(v)?.at],
   ]).filter(([, x]) => x !== null && x !== undefined);
   const links = places.map(([label, x, to]) =>
     el("button", { type: "button", class: "chip", click: () => moves.goTo(v.axis, /** @type {number} */ (x), to) }, label));

@@ -3,7 +3,7 @@
 import { Chart } from "./chart.js";
 import { attempts, death, events, evidence, explanation, facts, processes, roles, taxonomy } from "./parts.js";
 import { axes, convert, findLine, makeScene, metersOf, nameOf } from "./scene.js";
-import { METERS, badge, card, el, pace, place, showBytes, showCount, showDuration } from "./words.js";
+import { METERS, badge, card, el, fitsWord, oomOf, pace, place, showBytes, showCount, showDuration, underWay, wordOf } from "./words.js";
 
 const KEYS = "Arrow keys move the cursor, with Shift they pan; + and − zoom, 0 shows everything, Home and End go to the edges. With the mouse: drag to zoom, Shift and drag to pan, double-click for everything.";
 /** Finer data is asked for when the view has stood still this long. */
@@ -65,10 +65,14 @@ export class RunView {
     const process = v.process && el("p", { class: "whose" }, `${v.process.role} ${v.process.pid}: `, el("code", {}, v.process.command), el("span", { class: "quiet" }, ` (${v.process.why})`));
     const figures = figuresOf(report).map(([label, value, note]) =>
       el("div", { class: "figure" }, el("dt", {}, label), el("dd", {}, value, note && el("span", { class: "note" }, note))));
-    this.top.className = `verdict-box ${v.verdict}`;
-    this.top.replaceChildren(el("p", { class: "over-title" }, badge(v.verdict), ...v.also.map((also) => el("span", { class: "quiet" }, `also ${also}`)), el("span", { class: "run-name" }, report.name)),
-      el("h1", {}, report.headline.replace(/ \[such calls.*\]$/, "")), process ?? "", el("dl", { class: "figures" }, ...figures));
-    const title = `${v.verdict}: ${report.name} – lowtide`;
+    const word = wordOf(v);
+    // What the run needs has a line of its own, below the headline that ends with it.
+    const outlook = v.outlook && el("p", { class: `outlook ${v.outlook.fits ?? ""}` }, `This run ${v.outlook.says}`);
+    const answer = v.outlook ? report.headline.replace(`; this run ${v.outlook.says}`, "") : report.headline;
+    this.top.className = `verdict-box ${word}`;
+    this.top.replaceChildren(el("p", { class: "over-title" }, badge(word), ...v.also.map((also) => el("span", { class: "quiet" }, `also ${also}`)), el("span", { class: "run-name" }, report.name)),
+      el("h1", {}, answer), outlook ?? "", process ?? "", el("dl", { class: "figures" }, ...figures));
+    const title = `${word}: ${report.name} – lowtide`;
     if (document.title !== title) this.voice.textContent = `Verdict: ${report.headline}`;
     document.title = title;
   }
@@ -192,6 +196,9 @@ const painted = () => new Promise((done) => {
   if (document.hidden) done();
 });
 
+/** The forecast of growth goes to what is needed at the last step, where that is known. @param {Verdict} v */
+const toItsEnd = (v) => (v.growing || v.verdict === "leak" || underWay(v)) && (v.outlook?.ends_at ?? null) !== null;
+
 /** @param {RunReport} report @param {boolean} stacked @param {import("./scene.js").Choice} choice */
 function legend(report, stacked, choice) {
   const key = (/** @type {string} */ kind, /** @type {string} */ text) => el("span", { class: "key" }, el("span", { class: `swatch ${kind}` }), text);
@@ -201,7 +208,7 @@ function legend(report, stacked, choice) {
     ...(stacked ? [el("span", { class: "key" }, "Each column shows its highest moment: the parts were held together, and their sum was real.")] :
       [key(decides ? "raw" : "floor", "measured: the lowest of each column"), key("crest", "and up to the highest")]),
     ...(decides ? [key("floor", "floor: the low-water line that is judged")] : []),
-    ...(decides && report.forecast ? [key("forecast", "forecast, if nothing changes (95 %)")] : []),
+    ...(decides && report.forecast ? [key("forecast", toItsEnd(report.verdict) ? "forecast, to what the run needs at its end" : "forecast, if nothing changes (95 %)")] : []),
     ...phases.map((p) => key(`phase-${p}`, p === "eval" ? "evaluation" : "saving")),
   ];
 }
@@ -214,15 +221,18 @@ function figuresOf(report) {
   const figures = [["floor now", showBytes(v.floor.last), `from ${showBytes(v.floor.first)}`]];
   figures.push(["rate", pace(v.axis, v.rate.value), `${pace(v.axis, v.rate.low)} to ${pace(v.axis, v.rate.high)}`]);
   if (v.headroom !== null) figures.push(["headroom", showBytes(v.headroom), v.limit === null ? undefined : `limit ${showBytes(v.limit)}`]);
-  if (v.oom) {
-    const inSeconds = v.oom.seconds ? `in ${showDuration(v.oom.seconds.at)}` : "";
-    figures.push(["out of memory", place(v.axis, v.oom.at), inSeconds || `${place(v.axis, v.oom.low)} at the earliest`]);
+  const o = v.outlook;
+  if (o) figures.push([o.seconds === 0 ? "needed" : "needs", o.seconds === 0 ? showBytes(o.needs.value) : `${showBytes(o.needs.low)} to ${showBytes(o.needs.high)}`, fitsWord("", o.fits) || undefined]);
+  if (underWay(v) && v.predicted_plateau !== null) figures.push(["ends at", showBytes(v.predicted_plateau)]);
+  const oom = oomOf(v);
+  if (oom) {
+    const inSeconds = oom.seconds ? `in ${showDuration(oom.seconds.at)}` : "";
+    figures.push(["out of memory", place(v.axis, oom.at), inSeconds || `${place(v.axis, oom.low)} at the earliest`]);
   }
   if (v.settled_at !== null) figures.push(["settled", place(v.axis, v.settled_at), v.plateau === null ? undefined : `at ${showBytes(v.plateau)}`]);
   if (v.decides_at !== null) figures.push(["decidable", place(v.axis, v.decides_at), v.safe_until_then ? "memory suffices until then" : v.safe_until_then === false ? "memory may run out before" : undefined]);
   if (s?.last_step !== null && s?.last_step !== undefined) figures.push(["step", showCount(s.last_step), s.total_steps ? `of ${showCount(s.total_steps)}` : undefined]);
   if (s) figures.push(["watched", showDuration(s.seconds), `${showCount(s.samples)} samples`]);
-  if (v.confidence !== null) figures.push(["such calls are right in", `${Math.round(v.confidence * 100)} %`]);
   return figures;
 }
 

@@ -2,7 +2,7 @@
 
 import { palette } from "./draw.js";
 import { across, onSteps } from "./scale.js";
-import { METERS, place, showBytes, showDuration } from "./words.js";
+import { METERS, oomOf, place, showBytes, showDuration, underWay } from "./words.js";
 
 /** @typedef {{who: string, meter: string, axis: Axis}} Choice */
 
@@ -99,7 +99,7 @@ function forecastOn(report, axis) {
   if (!(to > from)) return null;
   // The same bytes over another length.
   const scale = (f.to - f.from) / (to - from);
-  return { from, to, bytes: f.bytes, low: f.low * scale, value: f.value * scale, high: f.high * scale, plateau: f.plateau };
+  return { from, to, bytes: f.bytes, low: f.low * scale, value: f.value * scale, high: f.high * scale, plateau: f.plateau, end: underWay(report.verdict) ? "it ends at" : "if it ends with the epoch:" };
 }
 
 /** @param {RunReport} report @param {Stack} stack @param {boolean} moved */
@@ -133,7 +133,7 @@ function flagsOf(report, axis, places) {
   if (places) {
     add(v.settled_at, "settled");
     add(v.decides_at, "decidable");
-    add(v.oom?.at, "out of memory");
+    add(oomOf(v)?.at, "out of memory");
   }
   return found;
 }

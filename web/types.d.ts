@@ -25,15 +25,24 @@ type Oom = {
   at: number; low: number; high: number | null;
   seconds: { at: number; low: number; high: number | null } | null;
 };
+type Needs = { value: number; low: number; high: number };
+type Bound = { kind: string; at: number | null; bytes: number | null; certainty: string; why: string };
+/** `fits` is `yes`, `tight` (the limit lies within the range), `no`, or null. */
+type Outlook = {
+  ends_at: number | null; seconds: number | null; needs: Needs; fits: string | null;
+  futures: { when: string; needs: number; fits: string | null }[];
+  later: { seconds: number; needs: Needs; fits: string | null }[];
+  others: number | null; others_hold: number | null; says: string;
+};
 type Verdict = {
-  source: string; verdict: string; leaking: boolean | null; confidence: number | null;
+  source: string; verdict: string; leaking: boolean | null; confidence: number | null; growing: boolean;
   process: { pid: number; role: string; command: string; why: string } | null;
   meter: string; axis: Axis; floor: { first: number; last: number };
   rate: { value: number; low: number; high: number; unit: string; per_minute: number | null };
   growth: { from: number; to: number; bytes: number; driver: string | null; per_unit: number | null } | null;
   settled_at: number | null; plateau: number | null; predicted_plateau: number | null; creep: boolean;
   also: string[]; limit: number | null; headroom: number | null; oom: Oom | null;
-  decides_at: number | null; safe_until_then: boolean | null;
+  decides_at: number | null; safe_until_then: boolean | null; bound: Bound | null; outlook: Outlook | null;
   evidence: { rule: string; says: string }[];
 };
 type Statement = { about: string; says: string };
@@ -89,7 +98,7 @@ type RunRow = {
 /** What the stream sends on every tick. */
 type Tick = {
   state: string; seconds: number; step: number | null; total_steps: number | null;
-  verdict: string; headline: string; held: number;
+  verdict: string; growing: boolean; headline: string; held: number;
 };
 /** One picture of the run: what the chart draws. */
 type Layer = { label: string; colour: string; line: Line };
@@ -98,7 +107,7 @@ type Scene = {
   axis: Axis; from: number; to: number; layers: Layer[]; floor: number[][];
   stack: { stack: Stack; colours: string[]; labels: string[] } | null;
   spans: { from: number; to: number; phase: string }[]; flags: Flag[];
-  forecast: { from: number; to: number; bytes: number; low: number; value: number; high: number; plateau: number | null } | null;
+  forecast: { from: number; to: number; bytes: number; low: number; value: number; high: number; plateau: number | null; end: string } | null;
   limit: { bytes: number; label: string } | null; gap: number; say: (x: number) => string;
 };
 /** Where the data of a page comes from: the file itself, or the server. */

@@ -50,11 +50,26 @@ export function showTime(micros) {
 /** The words of a verdict, and the sign that stands for it where colour cannot. */
 export const VERDICTS = /** @type {Record<string, {word: string, sign: string}>} */ ({
   leak: { word: "leak", sign: "↗" },
+  growing: { word: "growing", sign: "⇡" },
   "too-early": { word: "too early", sign: "…" },
   "warm-up": { word: "warm-up", sign: "⌐" },
   spikes: { word: "spikes", sign: "∧" },
   stable: { word: "stable", sign: "—" },
 });
+
+/** Growth that is not decided has a word of its own. @param {{verdict: string, growing: boolean}} v */
+export const wordOf = (v) => (v.verdict === "too-early" && v.growing ? "growing" : v.verdict);
+
+/** Growth whose end is known and has not come. @param {Verdict} v */
+export const underWay = (v) => v.verdict === "warm-up" && v.settled_at === null;
+
+/** When memory runs out, if that comes before the run's own end. @param {Verdict} v */
+export const oomOf = (v) => (v.oom && v.oom.at <= (v.outlook?.ends_at ?? Infinity) ? v.oom : null);
+
+const FITS = /** @type {Record<string, string>} */ ({ yes: "fits", tight: "may not fit", no: "does not fit" });
+
+/** `fits`, after what stands before it. @param {string} lead @param {string | null} fits */
+export const fitsWord = (lead, fits) => (fits === null ? "" : `${lead}${FITS[fits] ?? fits}`);
 
 export const METERS = /** @type {Record<string, string>} */ ({
   held: "held: anon + shmem + swap",

@@ -65,6 +65,54 @@ test("it says the verdict and draws without any network", async () => {
   assert.deepEqual(page.problems, []);
 });
 
+/** The report with another verdict: how one is judged is tested in core, here what the page makes of it. */
+function retold(name, tell) {
+  const file = path.join(place.path, name);
+  const page = readFileSync(small, "utf8").replace(/(id="report">)(.*?)(<\/script>)/s, (_, lead, data, end) => {
+    const report = JSON.parse(data);
+    tell(report.verdict, report);
+    return lead + JSON.stringify(report).replaceAll("<", "\\u003c") + end;
+  });
+  writeFileSync(file, page);
+  return file;
+}
+
+const OUTLOOK = { ends_at: 480, seconds: null, needs: { value: 30e9, low: 17.9e9, high: 41e9 }, fits: "tight", later: [], others: 2e9,
+  futures: [{ when: "growth ends with the epoch", needs: 17.9e9, fits: "yes" }, { when: "growth goes on", needs: 41e9, fits: "no" }],
+  says: "needs 17.9 to 41.0 GB of 32.0 GB until step 480: may not fit" };
+
+test("growth that is not decided has its word, its outlook and both futures", async () => {
+  const { page } = await show(retold("growing.html", (verdict, report) => {
+    Object.assign(verdict, { verdict: "too-early", growing: true, settled_at: null, oom: { at: 49056, low: 48000, high: null, seconds: null }, outlook: OUTLOOK });
+    report.headline = `GROWING by 165 MB/step (160 to 170 MB/step), not decided; this run ${OUTLOOK.says}`;
+  }));
+  assert.equal(await page.textContent(".badge"), "⇡growing");
+  assert.equal(await page.textContent("h1"), "GROWING by 165 MB/step (160 to 170 MB/step), not decided");
+  assert.equal(await page.textContent(".outlook.tight"), `This run ${OUTLOOK.says}`);
+  assert.match(await page.title(), /^growing: /);
+  const said = await page.textContent("#card-evidence-box");
+  assert.match(said, /if growth ends with the epoch17\.9 GB, fits/);
+  assert.match(said, /if growth goes on41\.0 GB, does not fit/);
+  assert.match(said, /they take 2\.00 GB\/min of the same limit/);
+  // Nobody gets to step 49 056 in a run of 480.
+  assert.doesNotMatch(await page.textContent(".figures"), /out of memory/);
+  assert.deepEqual(await seriousFindings(page), []);
+  assert.deepEqual(page.problems, []);
+});
+
+test("a warm-up under way says where it ends, and why", async () => {
+  const { page } = await show(retold("under-way.html", (verdict) => {
+    const bound = { kind: "reserved", at: null, bytes: 17.9e9, certainty: "exact", why: "1 block of 12.9 GB reserved" };
+    Object.assign(verdict, { settled_at: null, plateau: null, predicted_plateau: 17.9e9, growing: true, bound, outlook: { ...OUTLOOK, fits: "no" } });
+  }));
+  assert.equal(await page.textContent(".badge"), "⌐warm-up");
+  assert.match(await page.textContent(".figures"), /ends at17\.9 GB/);
+  assert.match(await page.textContent("#card-evidence-box"), /it ends at 17\.9 GB: 1 block of 12\.9 GB reserved/);
+  assert.equal(await page.locator(".outlook.no").count(), 1);
+  assert.deepEqual(await seriousFindings(page), []);
+  assert.deepEqual(page.problems, []);
+});
+
 test("keys alone move, zoom and show everything again", async () => {
   const { page } = await show(small);
   const all = await table(page);

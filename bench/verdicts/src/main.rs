@@ -3,6 +3,7 @@
 //! `cargo run --release -p lowtide-verdicts -- [SECTION…] [--traces FOLDER]…`
 
 mod founding;
+mod outlook;
 mod prefixes;
 mod ramp;
 mod rules;
@@ -44,6 +45,8 @@ enum Section {
     Founding,
     /// Straight ramps added to logs free of leaks
     Ramp,
+    /// What each run was said to need on the way, against what it needed
+    Outlook,
     /// A million points; a hundred thousand series
     Speed,
 }
@@ -83,6 +86,9 @@ fn main() -> anyhow::Result<()> {
             }
             if wanted(Section::Founding) {
                 founding::report(&traces);
+            }
+            if wanted(Section::Outlook) {
+                outlook::table(&traces);
             }
             if wanted(Section::Ramp) {
                 ramp::table(&all, judge, &traces);

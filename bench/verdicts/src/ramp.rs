@@ -73,10 +73,16 @@ pub fn table(rules: &[Rule], judge: &Rule, traces: &[Trace]) {
         }
         println!();
     }
+    print!("{:28}", format!("{}, shown to grow", judge.name));
+    for ramp in RAMPS {
+        let shown = answers(judge, ramp).iter().filter(|(a, _)| a.grows).count();
+        print!(" {:>6}", share(shown as f64 / logs.len() as f64));
+    }
+    println!();
     let (mut errors, mut covered) = (Vec::new(), 0);
     for ramp in RAMPS.into_iter().filter(|ramp| *ramp > 0.0) {
         for (trace, (answer, rate)) in logs.iter().zip(answers(judge, ramp)) {
-            if !answer.leak() {
+            if !answer.grows {
                 if ramp < ASKED {
                     continue;
                 }
@@ -95,7 +101,7 @@ pub fn table(rules: &[Rule], judge: &Rule, traces: &[Trace]) {
     }
     let (low, high) = wilson(covered, errors.len());
     println!(
-        "{}: median rate error {:.2} % over {} calls; the 95 % interval holds the added rate in \
+        "{}: median rate error {:.2} % over {} that are shown to grow; the 95 % interval holds the added rate in \
          {covered}/{} = {:.3} [{low:.3}, {high:.3}] of them",
         judge.name,
         median(&errors) * 100.0,

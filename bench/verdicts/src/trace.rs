@@ -110,6 +110,11 @@ fn trace(folder: &Path, line: Line) -> anyhow::Result<Trace> {
         Some(Limit::Number(bytes)) => Some(Bytes(bytes as u64)),
         Some(Limit::Text(text)) => Some(text.parse()?),
     };
+    let mut geometry = line.context;
+    if line.axis == "epoch" {
+        // Each point is one pass over the data.
+        geometry.epoch_steps = Some(1.0);
+    }
     Ok(Trace {
         name: line.file.trim_end_matches(".csv").to_owned(),
         label: line.verdict,
@@ -131,7 +136,7 @@ fn trace(folder: &Path, line: Line) -> anyhow::Result<Trace> {
         },
         points,
         context: Context {
-            geometry: line.context,
+            geometry,
             limit,
             ..Context::default()
         },

@@ -19,6 +19,15 @@ pub struct Look {
     /// without what was given back before it was read.
     pub held: Bytes,
     pub allocator: Allocator,
+    /// Large pieces of memory that were reserved as a whole and are touched bit by bit, largest first:
+    /// growth inside one ends at its size. Never an allocator's arena, which is used again and again.
+    #[serde(default)]
+    pub reserved: Vec<Reserved>,
+    /// Libraries in the process that keep memory of their own.
+    #[serde(default)]
+    pub pools: Vec<Pool>,
+    /// The interpreter, where there is one and its version could be read.
+    pub python: Option<PythonVersion>,
     /// Counts that playbook entries ask for.
     pub counts: Counts,
     /// What this look could not see, in words. Empty: it is whole.
@@ -52,6 +61,41 @@ pub struct PartMember {
     pub name: String,
     pub count: u64,
     pub bytes: Bytes,
+}
+
+/// Memory that was asked for in one piece.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reserved {
+    /// Its address, which tells it from others in a later look. For shared memory, of its first mapping.
+    pub start: u64,
+    pub size: Bytes,
+    /// What of it has been touched and is in memory or in swap.
+    pub touched: Bytes,
+    /// The name of shared memory; none for a block of `malloc`.
+    pub name: Option<String>,
+}
+
+/// Somebody who maps large arenas and hands out parts of them: a leak in there maps nothing new, so no
+/// size of a mapping says where it ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pool {
+    /// Arrow's default pool: mimalloc (or jemalloc) inside libarrow.
+    Arrow,
+    /// The heap of a Java machine.
+    Jvm,
+    /// torch on aarch64 has a mimalloc of its own for CPU tensors, from 2.10 on.
+    Torch,
+    Jemalloc,
+    Tcmalloc,
+    Mimalloc,
+}
+
+/// `3.14.2`; the last part is none where only a file's name told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PythonVersion {
+    pub minor: u32,
+    pub micro: Option<u32>,
 }
 
 /// The classes of memory, each resident byte in exactly one.

@@ -52,11 +52,15 @@ pub struct Geometry {
     pub batch: Option<u64>,
     pub accumulate: Option<u64>,
     pub world: Option<u64>,
-    /// Given directly, or computed from the others.
+    /// Given directly, or computed from the others; [`Geometry::UNKNOWN`] takes back what was given.
     pub epoch_steps: Option<f64>,
 }
 
 impl Geometry {
+    /// The length of an epoch that is not known although the other numbers, or earlier ones, would
+    /// give one: what was printed contradicts itself.
+    pub const UNKNOWN: f64 = 0.0;
+
     /// Examples per optimizer step, when the batch is known.
     pub fn examples_per_step(&self) -> Option<f64> {
         let batch = self.batch? as f64;

@@ -48,4 +48,44 @@ pub struct Context {
     /// A process that was started again in the middle of the training: its first whole pass over the
     /// data begins with the next epoch.
     pub resumed: bool,
+    /// The last step of the run, where it is known.
+    pub total_steps: Option<f64>,
+    /// The run is over: nothing comes after the last point.
+    pub over: bool,
+    /// Processes that share one pass over the data, where this line is theirs: each sees another part in
+    /// the next pass. 0 and 1 are the same.
+    pub shards: f64,
+    /// Reserved memory that is being touched, as the looks found it.
+    pub reserved: Option<Reserve>,
+    /// Places on the axis where an epoch was seen to end, oldest first.
+    pub epoch_ends: Vec<f64>,
+    /// Places on the axis where an evaluation or a save began, oldest first of its kind.
+    pub rounds: Vec<Round>,
+}
+
+/// Memory that was reserved in one piece, is being touched, and carries the growth of this line.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reserve {
+    /// The level of this line when all of it is touched.
+    pub end: f64,
+    /// What of it is still to be touched.
+    pub left: f64,
+    /// Share of the growth between the looks that lies inside it.
+    pub share: f64,
+    /// What it is, in words: `1 block of 2.0 GB, 10 % touched`.
+    pub why: String,
+}
+
+/// Work that comes again and again, and after which the process is where it was before.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Round {
+    pub kind: RoundKind,
+    pub x: f64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RoundKind {
+    Evaluation,
+    Save,
+    Epoch,
 }

@@ -17,8 +17,14 @@ pub struct Verdict {
     pub verdict: Class,
     /// True for `leak`, none for `too-early`, false otherwise.
     pub leaking: Option<bool>,
-    /// Share of such calls that were right on the scored traces; none when too early.
+    /// The probability that this call is right, measured on what the rules were not tuned on. None until
+    /// there is such a measurement, and when too early.
     pub confidence: Option<f64>,
+    /// The floor rises now. Whether that ends is another question, which `verdict` answers: `too-early`
+    /// and growing is growth whose end nobody knows yet.
+    pub growing: bool,
+    /// Growth that lasted, kept its pace and came in many rises: what a leak is like, and a fill too.
+    pub steady: bool,
     /// The process that decides it; none for a bare series or for the tree as a whole.
     pub process: Option<ProcessRef>,
     pub meter: Meter,
@@ -37,8 +43,33 @@ pub struct Verdict {
     pub oom: Option<Oom>,
     pub decides_at: Option<f64>,
     pub safe_until_then: Option<bool>,
+    /// Where growth must end, or ended; none when nobody knows.
+    pub bound: Option<Bound>,
+    /// What the run needs until its end, and whether that fits; none before there is anything to go by.
+    pub outlook: Option<Outlook>,
     pub evidence: Vec<Evidence>,
     pub suspects: Vec<Suspect>,
+}
+
+impl Verdict {
+    /// The one word for people: growth that is not decided is `growing`, not `too-early`.
+    pub fn word(&self) -> String {
+        if self.is_open_growth() {
+            "growing".to_owned()
+        } else {
+            self.verdict.to_string()
+        }
+    }
+
+    /// It grows, and nobody knows yet whether that ends.
+    pub fn is_open_growth(&self) -> bool {
+        self.verdict == Class::TooEarly && self.growing
+    }
+
+    /// Growth whose end is known and has not come: no plateau was seen yet, only predicted.
+    pub fn is_under_way(&self) -> bool {
+        self.verdict == Class::WarmUp && self.settled_at.is_none()
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -180,6 +211,149 @@ pub struct OomSeconds {
     pub at: f64,
     pub low: f64,
     pub high: Option<f64>,
+}
+
+/// Where growth ends, known from elsewhere than the curve.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Bound {
+    pub kind: BoundKind,
+    /// Where on the axis, when that is known.
+    pub at: Option<f64>,
+    /// The level it ends at.
+    pub bytes: Option<f64>,
+    pub certainty: Certainty,
+    pub why: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BoundKind {
+    /// The first pass over the data.
+    Epoch,
+    /// Memory that was reserved in one piece and is being touched.
+    Reserved,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Certainty {
+    /// Told, or counted.
+    Exact,
+    /// Worked out; growth that goes on past it refutes it.
+    Inferred,
+}
+
+/// What the run needs until its end. Sizes are those of the line that is judged; for a run, of the whole
+/// tree.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Outlook {
+    /// The last place on the axis it speaks of: the last step, or where the run ended. None where no
+    /// number of steps is known and `seconds` says how far it looks.
+    pub ends_at: Option<f64>,
+    /// Seconds from now until then; 0 when the run is over, none when the pace is not known.
+    pub seconds: Option<f64>,
+    pub needs: Needs,
+    /// None: no limit is known, or the look was too short to see that far.
+    pub fits: Option<Fits>,
+    /// What it comes to, where growth may go on or end: each with what it takes.
+    pub futures: Vec<Future>,
+    /// Further ahead, where no number of steps is known.
+    pub later: Vec<Horizon>,
+    /// What others that count against the same limit take, in bytes a minute; none when they do not.
+    pub others: Option<f64>,
+    /// What they hold of it now, where that is a good part; the run has the rest. `fits` allows for it.
+    #[serde(default)]
+    pub others_hold: Option<f64>,
+    /// The same in words, for every view: `needs 17.1 to 17.7 GB of 32.0 GB until step 240: fits`.
+    pub says: String,
+}
+
+impl Outlook {
+    /// The same with what others of the run hold beside it; it needs at least what was `seen` already.
+    pub(crate) fn shift(&mut self, beside: f64, seen: f64) {
+        let moved = |needs: &mut Needs| {
+            for bytes in [&mut needs.value, &mut needs.low, &mut needs.high] {
+                *bytes = (*bytes + beside).max(seen);
+            }
+        };
+        moved(&mut self.needs);
+        self.later.iter_mut().for_each(|one| moved(&mut one.needs));
+        for future in &mut self.futures {
+            future.needs = (future.needs + beside).max(seen);
+        }
+    }
+
+    /// Says of all of it whether it fits into `room`.
+    pub(crate) fn measure(&mut self, room: Option<f64>) {
+        self.fits = room.map(|room| self.needs.fit(room));
+        for one in &mut self.later {
+            one.fits = room.map(|room| one.needs.fit(room));
+        }
+        for future in &mut self.futures {
+            let fits = |room| {
+                if future.needs < room {
+                    Fits::Yes
+                } else {
+                    Fits::No
+                }
+            };
+            future.fits = room.map(fits);
+        }
+    }
+}
+
+/// The highest level until then, as a range.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Needs {
+    pub value: f64,
+    pub low: f64,
+    pub high: f64,
+}
+
+impl Needs {
+    pub fn fit(&self, room: f64) -> Fits {
+        if self.high < room {
+            Fits::Yes
+        } else if self.low < room {
+            Fits::Tight
+        } else {
+            Fits::No
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fits {
+    Yes,
+    /// The limit lies within the range.
+    Tight,
+    No,
+}
+
+impl fmt::Display for Fits {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Fits::Yes => "fits",
+            Fits::Tight => "may not fit",
+            Fits::No => "does not fit",
+        })
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Future {
+    /// `growth ends with the epoch`, `growth goes on`.
+    pub when: String,
+    pub needs: f64,
+    pub fits: Option<Fits>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Horizon {
+    pub seconds: f64,
+    pub needs: Needs,
+    pub fits: Option<Fits>,
 }
 
 /// A rule that had its say.

@@ -28,6 +28,8 @@ use crate::show::text::headline;
 pub struct Said {
     pub axis: Option<Axis>,
     pub geometry: Geometry,
+    /// Steps of the whole run.
+    pub total_steps: Option<u64>,
     pub limit: Option<Bytes>,
     pub column: Option<String>,
     pub unit: Option<String>,
@@ -135,7 +137,7 @@ fn told_run(said: &Said) -> Result<Run> {
         );
     }
     let mut run = Run::new();
-    run.override_with(said.geometry, said.limit, said.axis);
+    run.override_with(said.geometry, said.total_steps, said.limit, said.axis);
     Ok(run)
 }
 
@@ -182,7 +184,7 @@ struct Understood {
 
 impl Understood {
     fn of(bytes: &[u8], source: &str, said: &Said) -> Result<Understood> {
-        let given = said.geometry != Geometry::default();
+        let given = said.geometry != Geometry::default() || said.total_steps.is_some();
         let options = import::Options {
             axis: said.axis,
             column: said.column.clone(),
@@ -206,6 +208,10 @@ impl Understood {
         let context = Context {
             geometry,
             limit: said.limit,
+            total_steps: said
+                .total_steps
+                .or(imported.total_steps)
+                .map(|total| total as f64),
             ..Context::default()
         };
         let track = imported.track;
@@ -245,6 +251,33 @@ mod tests {
         let long = from_bytes(log.as_bytes(), "x", &said).unwrap();
         assert_ne!(short.verdict.decides_at, long.verdict.decides_at);
         assert!(long.verdict.decides_at.is_some_and(|at| at > 300.0));
+    }
+
+    #[test]
+    fn the_number_of_steps_is_printed_or_said() {
+        let total = |log: &str, said: Option<u64>| {
+            let said = Said {
+                total_steps: said,
+                ..Said::default()
+            };
+            let read = Understood::of(log.as_bytes(), "x", &said).unwrap();
+            read.context.total_steps
+        };
+        let log = |total: &str| -> String {
+            (1..=40)
+                .map(|step| format!("step {step}{total}: RAM {} MB\n", 1000 + 50 * step))
+                .collect()
+        };
+        assert_eq!(total(&log("/249"), None), Some(249.0));
+        assert_eq!(total(&log("/249"), Some(500)), Some(500.0));
+        assert_eq!(total(&log(""), None), None);
+        assert_eq!(total(&log(""), Some(500)), Some(500.0));
+        // For a recording, too.
+        let said = Said {
+            total_steps: Some(500),
+            ..Said::default()
+        };
+        assert_eq!(told_run(&said).unwrap().total_steps(), Some(500));
     }
 
     #[test]

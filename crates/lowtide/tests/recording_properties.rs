@@ -8,6 +8,9 @@ use lowtide::recording::frame::{Frames, file_head};
 use lowtide::recording::summary::Summary;
 use lowtide::recording::{Recording, RecordingError};
 use lowtide_core::entry::{Entry, EventKind, Exit, Header};
+use lowtide_core::look::{
+    Allocator, Counts, Kind, Look, LookWhy, Part, PartMember, Pool, PythonVersion, Reserved,
+};
 use lowtide_core::mark::{Geometry, Mark, MarkSource, Phase};
 use lowtide_core::process::{Facts, Member, ProcId, Role};
 use lowtide_core::sample::{
@@ -318,8 +321,58 @@ fn member() -> impl Strategy<Value = Member> {
         })
 }
 
+fn look() -> impl Strategy<Value = Look> {
+    let part = (size(), ".{0,9}", any::<u64>()).prop_map(|(bytes, name, count)| Part {
+        kind: Kind::GlibcMapped,
+        bytes,
+        members: vec![PartMember { name, count, bytes }],
+    });
+    let reserved = (any::<u64>(), size(), size(), option::of(".{0,9}")).prop_map(
+        |(start, size, touched, name)| Reserved {
+            start,
+            size,
+            touched,
+            name,
+        },
+    );
+    let pools = proptest::sample::subsequence(
+        vec![Pool::Arrow, Pool::Jvm, Pool::Torch, Pool::Mimalloc],
+        0..4,
+    );
+    let python =
+        (0u32..20, option::of(0u32..30)).prop_map(|(minor, micro)| PythonVersion { minor, micro });
+    (
+        (micros(), id(), size(), any::<u64>()),
+        vec(part, 0..2),
+        vec(reserved, 0..3),
+        pools,
+        option::of(python),
+    )
+        .prop_map(
+            |((at, id, held, maps), parts, reserved, pools, python)| Look {
+                at,
+                id,
+                why: LookWhy::Due,
+                parts,
+                held,
+                allocator: Allocator::Glibc,
+                reserved,
+                pools,
+                python,
+                counts: Counts {
+                    maps,
+                    ..Counts::default()
+                },
+                incomplete: Vec::new(),
+                wall: at,
+                cpu: at,
+            },
+        )
+}
+
 fn entry() -> impl Strategy<Value = Entry> {
     prop_oneof![
+        1 => look().prop_map(Entry::Look),
         6 => sample().prop_map(Entry::Sample),
         3 => mark().prop_map(Entry::Mark),
         1 => (".{0,9}", any::<u64>(), 0.0f64..1.0).prop_map(|(name, started, budget)| {
@@ -528,6 +581,18 @@ fn a_growing_file_is_followed_and_half_a_frame_waited_for() {
     assert_eq!(next(), Some(entries[1].clone()));
     assert_eq!(next(), Some(entries[2].clone()));
     assert_eq!(next(), None);
+}
+
+/// Looks of earlier versions say nothing of reserved pieces, libraries and the interpreter.
+#[test]
+fn an_older_look_is_read() {
+    let old = r#"{"at":1,"id":{"pid":1,"start":2},"why":"due","parts":[],"held":3,"allocator":"glibc",
+        "counts":{"code_maps":0,"maps":0,"arenas":0,"threads":0,"huge":0},"incomplete":[],"wall":4,"cpu":5}"#;
+    let look: Look = serde_json::from_str(old).unwrap();
+    assert_eq!(
+        (look.reserved, look.pools, look.python),
+        (vec![], vec![], None)
+    );
 }
 
 #[test]

@@ -66,19 +66,19 @@ fn the_pixels_hold_the_spike_and_the_letters() {
         .chain(rows)
         .collect();
     let picture = tiny_skia::Pixmap::decode_png(&bytes("a.csv", &table, "r.png")).unwrap();
-    assert_eq!((picture.width(), picture.height()), (1920, 840));
+    assert_eq!((picture.width(), picture.height()), (1920, 880));
     let is_blue = |x: u32, y: u32| {
         let pixel = picture.pixel(x, y).unwrap();
         pixel.blue() > pixel.red().saturating_add(20)
     };
     // The spike is half-way along the axis; the line lies at a quarter of its height.
-    let blue_above = |x: u32| (160..500).any(|y| is_blue(x, y));
+    let blue_above = |x: u32| (200..540).any(|y| is_blue(x, y));
     let spike: Vec<u32> = (168..1872).filter(|x| blue_above(*x)).collect();
     let (first, last) = (spike[0], spike[spike.len() - 1]);
     assert!(last - first < 20, "{first} to {last}");
     assert!((700..1100).contains(&first), "{first}");
     assert!(
-        (160..220).any(|y| is_blue((first + last) / 2, y)),
+        (200..260).any(|y| is_blue((first + last) / 2, y)),
         "it is cut"
     );
     let dark = |x: u32, y: u32| picture.pixel(x, y).unwrap().red() < 80;

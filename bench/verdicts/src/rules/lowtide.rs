@@ -15,6 +15,7 @@ pub fn ask(look: Look) -> Answer {
         .collect();
     Answer {
         class: Some(verdict.verdict),
+        grows: verdict.steady,
         rate: Some((verdict.rate.value, verdict.rate.low, verdict.rate.high)),
         reason: said.join("; "),
     }

@@ -40,6 +40,8 @@ impl Trace {
 pub struct Answer {
     /// None: the rule has too little to say anything.
     pub class: Option<Class>,
+    /// Growth is shown, whether or not it is known to end.
+    pub grows: bool,
     /// Value, low and high, in bytes per unit of the axis.
     pub rate: Option<(f64, f64, f64)>,
     pub reason: String,

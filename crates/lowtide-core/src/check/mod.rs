@@ -4,6 +4,7 @@
 
 mod baseline;
 mod bound;
+mod fits;
 mod level;
 mod rate;
 mod settled;
@@ -26,6 +27,8 @@ pub struct Criteria {
     pub max_peak: Option<Bytes>,
     pub min_headroom: Option<Headroom>,
     pub min_steps: Option<f64>,
+    /// The run needs less than the limit until its end.
+    pub fits: bool,
     /// How much more than the baseline is still the same.
     pub tolerance: Option<Share>,
 }
@@ -97,6 +100,9 @@ pub fn check(criteria: &Criteria, subject: Subject, baseline: Option<Subject>) -
     if let Some(bound) = &criteria.min_headroom {
         findings.push(level::min_headroom(bound, subject));
     }
+    if criteria.fits {
+        findings.push(fits::fits(subject.verdict));
+    }
     if let Some(steps) = criteria.min_steps {
         findings.push(min_steps(steps, subject));
     }
@@ -122,7 +128,8 @@ fn no_leak(criteria: &Criteria, verdict: &Verdict) -> Option<Finding> {
     let asked = criteria.settled_by.is_some()
         || criteria.max_swing.is_some()
         || criteria.max_peak.is_some()
-        || criteria.min_headroom.is_some();
+        || criteria.min_headroom.is_some()
+        || criteria.fits;
     let evidence = verdict.evidence.first().map_or("", |e| e.says.as_str());
     let says = |word: &str| match evidence {
         "" => word.to_owned(),
@@ -131,7 +138,13 @@ fn no_leak(criteria: &Criteria, verdict: &Verdict) -> Option<Finding> {
     let (outcome, says) = match verdict.verdict {
         Class::Leak => (Outcome::Fail, says("leak")),
         Class::TooEarly if asked => return None,
+        Class::TooEarly if verdict.growing => (Outcome::Inconclusive, says("growing, not decided")),
         Class::TooEarly => (Outcome::Inconclusive, says("too early")),
+        // An end that is only predicted passes nothing.
+        Class::WarmUp if verdict.is_under_way() && asked => return None,
+        Class::WarmUp if verdict.is_under_way() => {
+            (Outcome::Inconclusive, says("warm-up under way"))
+        }
         other => (Outcome::Pass, other.to_string()),
     };
     Some(Finding::new("no-leak", outcome, says))

@@ -3,7 +3,7 @@
 use super::{Finding, Outcome, RateBound, Subject};
 use crate::judge::words::pace;
 use crate::series::Series;
-use crate::verdict::{Axis, Class};
+use crate::verdict::{Axis, Class, Verdict};
 
 pub(super) fn max_rate(bound: &RateBound, subject: Subject) -> Finding {
     let axis = subject.series.axis;
@@ -29,18 +29,26 @@ pub(super) fn max_rate(bound: &RateBound, subject: Subject) -> Finding {
     );
     let (outcome, says) = if high <= bound.bytes {
         (Outcome::Pass, shown)
-    } else if low > bound.bytes && subject.verdict.verdict != Class::TooEarly {
+    } else if low > bound.bytes && goes_on(subject.verdict) {
         (Outcome::Fail, shown)
     } else if low > bound.bytes {
         // Growth that may still end is no failure yet.
         (
             Outcome::Inconclusive,
-            format!("{shown}, but it is too early to say whether it goes on"),
+            format!("{shown}, but growth may still end"),
         )
     } else {
         (Outcome::Inconclusive, shown)
     };
     Finding::new(name, outcome, says).measured(low, high, bound.bytes)
+}
+
+/// Growth that lasted to the end of what was watched, with no end known that may still come.
+fn goes_on(verdict: &Verdict) -> bool {
+    match verdict.verdict {
+        Class::TooEarly => verdict.steady && verdict.bound.is_none(),
+        _ => !verdict.is_under_way(),
+    }
 }
 
 /// From the rate per unit of the axis to the one per unit of the bound.

@@ -42,6 +42,17 @@ pub(super) fn settled_by(bound: &SettleBound, criteria: &Criteria, subject: Subj
             format!("it still grows after {wanted}"),
         );
     }
+    // The end of a warm-up under way is a prediction: it cannot pass, and growth that is seen past the
+    // bound fails.
+    if verdict.is_under_way() {
+        let (outcome, says) = if verdict.growing {
+            (Outcome::Fail, format!("it still grows after {wanted}"))
+        } else {
+            let says = "its warm-up is under way, and its end only predicted";
+            (Outcome::Inconclusive, says.to_owned())
+        };
+        return Finding::new(name, outcome, says);
+    }
     // The judge's own point, known to within half the distance of its points.
     if let Some(at) = verdict.settled_at {
         let half = usual_gap(subject) / 2.0;

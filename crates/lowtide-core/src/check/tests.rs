@@ -1,5 +1,6 @@
 use super::*;
 use crate::judge::judge;
+use crate::mark::Geometry;
 use crate::point::{Context, Point};
 use crate::verdict::Meter;
 
@@ -28,7 +29,18 @@ fn founding() -> Criteria {
 }
 
 fn outcome_of(criteria: &Criteria, series: &Series, context: &Context) -> (Outcome, Vec<Finding>) {
-    let verdict = judge(series, context);
+    outcome_as(criteria, series, judge(series, context).verdict, context)
+}
+
+/// With the class said by hand: when growth is called a leak is the judge's matter, and tested there.
+fn outcome_as(
+    criteria: &Criteria,
+    series: &Series,
+    class: Class,
+    context: &Context,
+) -> (Outcome, Vec<Finding>) {
+    let mut verdict = judge(series, context);
+    verdict.verdict = class;
     let subject = Subject {
         series,
         verdict: &verdict,
@@ -84,19 +96,31 @@ fn a_rate_is_compared_with_its_interval() {
         outcome_of(&bound("10MB/step"), &grows, &none).0,
         Outcome::Pass
     );
+    let leak = |text: &str| outcome_as(&bound(text), &grows, Class::Leak, &none).0;
+    assert_eq!(leak("1MB/step"), Outcome::Fail);
+    // Whether it ends is open, but nothing that is known will end it: it rises by more than allowed.
     assert_eq!(
-        outcome_of(&bound("1MB/step"), &grows, &none).0,
+        outcome_as(&bound("1MB/step"), &grows, Class::TooEarly, &none).0,
         Outcome::Fail
+    );
+    // Growth that may still end with its epoch is no failure yet.
+    let epoch = Context {
+        geometry: Geometry {
+            epoch_steps: Some(390.0),
+            ..Geometry::default()
+        },
+        ..Context::default()
+    };
+    assert_eq!(
+        outcome_of(&bound("1MB/step"), &grows, &epoch).0,
+        Outcome::Inconclusive
     );
     // 5 MB a step at 2 s a step are 150 MB a minute.
     assert_eq!(
         outcome_of(&bound("200MB/min"), &grows, &none).0,
         Outcome::Pass
     );
-    assert_eq!(
-        outcome_of(&bound("100MB/min"), &grows, &none).0,
-        Outcome::Fail
-    );
+    assert_eq!(leak("100MB/min"), Outcome::Fail);
     assert_eq!(
         outcome_of(&bound("1MB/sample"), &grows, &none).0,
         Outcome::Inconclusive
@@ -110,9 +134,21 @@ fn a_rate_is_compared_with_its_interval() {
 #[test]
 fn without_criteria_the_verdict_decides() {
     let none = Context::default();
+    let epoch = Context {
+        geometry: Geometry {
+            epoch_steps: Some(100.0),
+            ..Geometry::default()
+        },
+        ..Context::default()
+    };
+    assert_eq!(
+        outcome_of(&Criteria::default(), &line(5e6), &epoch).0,
+        Outcome::Fail
+    );
+    // Nobody says where it would end.
     assert_eq!(
         outcome_of(&Criteria::default(), &line(5e6), &none).0,
-        Outcome::Fail
+        Outcome::Inconclusive
     );
     assert_eq!(
         outcome_of(&Criteria::default(), &line(0.0), &none).0,
@@ -218,4 +254,70 @@ fn an_empty_series_passes_nothing() {
     };
     let (outcome, findings) = outcome_of(&criteria, &series, &Context::default());
     assert_ne!(outcome, Outcome::Pass, "{findings:#?}");
+}
+
+/// Reserved memory that is being touched: its end is known, and has not come.
+fn under_way(series: &Series) -> Verdict {
+    let mut verdict = judge(series, &Context::default());
+    verdict.verdict = Class::WarmUp;
+    verdict.leaking = Some(false);
+    verdict.settled_at = None;
+    verdict.growing = true;
+    verdict.predicted_plateau = Some(3e9);
+    verdict
+}
+
+#[test]
+fn a_predicted_end_passes_nothing() {
+    let series = line(5e6);
+    let of = |criteria: &Criteria, verdict: &Verdict| {
+        let subject = Subject {
+            series: &series,
+            verdict,
+        };
+        let findings = check(criteria, subject, None);
+        (overall(&findings), findings)
+    };
+    let mut verdict = under_way(&series);
+    let (outcome, findings) = of(&Criteria::default(), &verdict);
+    assert_eq!(outcome, Outcome::Inconclusive, "{findings:#?}");
+    assert!(findings[0].says.starts_with("warm-up under way"));
+
+    let rate = Criteria {
+        max_rate: Some("1MB/step".parse().unwrap()),
+        ..Criteria::default()
+    };
+    let (outcome, findings) = of(&rate, &verdict);
+    assert_eq!(outcome, Outcome::Inconclusive, "{findings:#?}");
+
+    let settled = Criteria {
+        settled_by: Some("step:90".parse().unwrap()),
+        ..Criteria::default()
+    };
+    let (outcome, findings) = of(&settled, &verdict);
+    assert_eq!(outcome, Outcome::Fail, "{findings:#?}");
+    verdict.growing = false;
+    let (outcome, findings) = of(&settled, &verdict);
+    assert_eq!(outcome, Outcome::Inconclusive, "{findings:#?}");
+}
+
+#[test]
+fn whether_it_fits_is_asked_for_by_itself() {
+    let series = line(0.0);
+    let mut verdict = judge(&series, &Context::default());
+    verdict.verdict = Class::TooEarly;
+    verdict.outlook = None;
+    let criteria = Criteria {
+        fits: true,
+        ..Criteria::default()
+    };
+    let subject = Subject {
+        series: &series,
+        verdict: &verdict,
+    };
+    let names: Vec<String> = check(&criteria, subject, None)
+        .into_iter()
+        .map(|finding| finding.criterion)
+        .collect();
+    assert_eq!(names, ["fits"]);
 }

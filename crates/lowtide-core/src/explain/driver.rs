@@ -6,9 +6,10 @@
 //! Neighbouring floor points resemble each other, so n of them are worth fewer (`stats::worth`).
 
 use crate::judge::Looked;
+use crate::judge::excursion::Excursion;
 use crate::judge::line::Line;
 use crate::judge::words::{percent, unit};
-use crate::run::happened::{Count, Happened};
+use crate::run::happened::Happened;
 use crate::run::parts::Held;
 use crate::series::Series;
 use crate::stats;
@@ -16,6 +17,11 @@ use crate::units::show_bytes;
 use crate::verdict::{Axis, Class, Verdict};
 
 use super::Driver;
+use units::{all_units, different};
+use unmarked::{between, unmarked};
+
+mod units;
+mod unmarked;
 
 /// One explanation beats another when it is this many times as likely: 19 to 1 is the usual 95 %.
 const LIKELIER: f64 = 20.0;
@@ -70,13 +76,20 @@ pub(crate) fn drivers(
     } else {
         growth.to
     };
-    let line = floor(looked, growth.from, until);
+    let excursions = unmarked(series, verdict.axis, counted.happened);
+    let line = floor(looked, growth.from, until, &excursions);
     if line.len() < LEAST_POINTS {
         return Vec::new();
     }
     let grain = GRAIN * growth.bytes.abs();
     let noise = stats::noise(&line.ys).max(grain);
-    let mut tries = all_units(verdict, series, looked, counted, &line)
+    let mut all = all_units(verdict, series, looked, counted, &line);
+    let over = |x: &f64| excursions.partition_point(|one| one.to < *x) as f64;
+    let units: Vec<f64> = line.xs.iter().map(over).collect();
+    if different(&units) > LEAST_UNITS {
+        all.push(("excursion", units));
+    }
+    let mut tries = all
         .into_iter()
         .filter_map(|(name, units)| attempt(name, units, &line, noise))
         .filter(|t| t.fit.slope > 0.0 && t.fit.explained >= EXPLAINS)
@@ -106,8 +119,9 @@ pub(crate) fn drivers(
         .collect()
 }
 
-/// The floor of the growing part.
-fn floor(looked: &Looked, from: f64, until: f64) -> Line {
+/// The floor of the growing part. Where there are excursions, what lies between them: a bucket that
+/// holds one does not tell on which side of it its floor was, and valleys would be one to each.
+fn floor(looked: &Looked, from: f64, until: f64, excursions: &[Excursion]) -> Line {
     let cut = |line: &Line| {
         let after = f64::next_up(until);
         line.from(from).until(if until.is_finite() {
@@ -116,114 +130,15 @@ fn floor(looked: &Looked, from: f64, until: f64) -> Line {
             f64::INFINITY
         })
     };
+    let left = between(cut(&looked.fine), excursions);
+    if !excursions.is_empty() && left.len() >= LEAST_POINTS {
+        return left;
+    }
     let valleys = looked.valleys.as_ref().map(cut);
     match valleys.filter(|valleys| valleys.len() >= LEAST_VALLEYS) {
         Some(valleys) => valleys,
         None => cut(&looked.fine),
     }
-}
-
-fn all_units(
-    verdict: &Verdict,
-    series: &Series,
-    looked: &Looked,
-    counted: Counted<'_>,
-    line: &Line,
-) -> Vec<(&'static str, Vec<f64>)> {
-    let on_steps = verdict.axis == Axis::Step;
-    let mut all = Vec::new();
-    if on_steps {
-        all.push(("step", line.xs.clone()));
-        if let Some(epoch) = looked.epoch {
-            let each = epoch.examples_per_step.unwrap_or(1.0);
-            let seen = |x: &f64| (x - epoch.begin).clamp(0.0, epoch.steps) * each;
-            all.push(("new-example", line.xs.iter().map(seen).collect()));
-        }
-    }
-    let seconds: Option<Vec<f64>> = line.xs.iter().map(|x| seconds_at(series, *x)).collect();
-    if let Some(seconds) = seconds {
-        all.push(("time", seconds));
-    }
-    let count = |count: &Count| -> Vec<f64> {
-        let before = |x: &f64| {
-            if on_steps {
-                count.before(*x, |at| at.step)
-            } else {
-                count.before(*x, |at| Some(at.seconds))
-            }
-        };
-        line.xs.iter().map(before).collect()
-    };
-    if let Some(happened) = counted.happened.filter(|_| verdict.axis != Axis::Sample) {
-        for (name, events) in [
-            ("evaluation", &happened.evaluations),
-            ("save", &happened.saves),
-            ("log", &happened.logs),
-            ("recompile", &happened.slow_steps),
-            ("worker-start", &happened.worker_starts),
-        ] {
-            let units = count(events);
-            let meant = name != "recompile" || counted.compiles;
-            if meant && different(&units) > LEAST_UNITS {
-                all.push((name, units));
-            }
-        }
-    }
-    if let Some(held) = counted.held {
-        let mapped: Option<Vec<f64>> = line
-            .xs
-            .iter()
-            .map(|x| file_at(held, on_steps, *x))
-            .collect();
-        let mapped = mapped.filter(|mapped| {
-            let (first, last) = (mapped[0], mapped[mapped.len() - 1]);
-            // Libraries are mapped too: only what is large against the growth can drive it.
-            last - first > 0.5 * verdict.growth.as_ref().map_or(0.0, |g| g.bytes)
-        });
-        all.extend(mapped.map(|mapped| ("file-bytes", mapped)));
-    }
-    all
-}
-
-fn different(units: &[f64]) -> usize {
-    1 + units.windows(2).filter(|w| w[1] > w[0]).count()
-}
-
-/// The time at a place on the axis, from the newest point of the bucket that holds it.
-fn seconds_at(series: &Series, x: f64) -> Option<f64> {
-    let buckets = series.buckets();
-    let at = buckets.partition_point(|bucket| bucket.last < x);
-    let here = buckets.get(at).or(buckets.last())?;
-    if series.axis == Axis::Time {
-        return Some(x);
-    }
-    let (to, seconds) = (here.last, here.seconds?);
-    let before = at.checked_sub(1).and_then(|before| buckets.get(before));
-    match before.and_then(|b| Some((b.last, b.seconds?))) {
-        Some((from, since)) if to > from => {
-            let share = ((x - from) / (to - from)).clamp(0.0, 1.0);
-            Some(since + share * (seconds - since))
-        }
-        _ => Some(seconds),
-    }
-}
-
-fn file_at(held: &Held, on_steps: bool, x: f64) -> Option<f64> {
-    let place = |at: &crate::run::happened::At| if on_steps { at.step } else { Some(at.seconds) };
-    let mut before = None;
-    for parts in held.parts.iter() {
-        let Some(at) = place(&parts.at) else { continue };
-        if at >= x {
-            return Some(match before {
-                Some((from, bytes)) if at > from => {
-                    bytes + (parts.file - bytes) * (x - from) / (at - from)
-                }
-                _ => parts.file,
-            });
-        }
-        before = Some((at, parts.file));
-    }
-    before.map(|(_, bytes)| bytes)
 }
 
 fn attempt(name: &'static str, units: Vec<f64>, line: &Line, noise: f64) -> Option<Try> {
@@ -266,11 +181,13 @@ fn order_ties(tries: &mut [Try], said: Option<&str>) {
         .filter(|t| is_tied(&tries[0], t, rest, worth))
         .count();
     let rank = |t: &Try| {
-        const PLAINEST: [&str; 8] = [
+        const PLAINEST: [&str; 10] = [
             "step",
             "new-example",
             "evaluation",
             "save",
+            "epoch",
+            "excursion",
             "log",
             "worker-start",
             "recompile",

@@ -2,7 +2,7 @@
 
 use crate::judge::words::percent;
 use crate::judge::{Looked, looked_at};
-use crate::look::{self, Kind, Look};
+use crate::look::{self, Kind, Look, Reserved};
 use crate::mark::Phase;
 use crate::point::Context;
 use crate::process::Role;
@@ -17,7 +17,8 @@ use crate::verdict::{Axis, Class, Verdict};
 use super::driver::{self, drivers};
 use super::memory;
 use super::signs::{
-    Blocks, Copies, Counted, Course, EpochSign, Excursion, InsideSign, RoleSign, Signs, Span,
+    Blocks, Climb, Copies, Counted, Course, EpochSign, Excursion, InsideSign, ReservedSign,
+    RoleSign, Signs, Span,
 };
 
 /// Blocks below this are nodes and headers; tensors and pictures are larger.
@@ -76,6 +77,8 @@ fn span<T: Copy>(first: Option<&T>, last: Option<&T>) -> Option<Span<T>> {
 }
 
 fn course(signs: &mut Signs, verdict: &Verdict, looked: &Looked) {
+    signs.growing = verdict.growing || verdict.verdict == Class::Leak;
+    signs.bound = verdict.bound.clone();
     let growth = verdict.growth.as_ref();
     let (from, to) = growth.map_or((0.0, 0.0), |growth| (growth.from, growth.to));
     let part = looked.fine.from(from).until(f64::next_up(to));
@@ -98,6 +101,7 @@ fn course(signs: &mut Signs, verdict: &Verdict, looked: &Looked) {
         end: epoch.end(),
         counted: epoch.examples_per_step.is_some(),
         with_it: verdict.verdict == Class::WarmUp
+            && verdict.settled_at.is_some()
             && growth.is_some_and(|g| g.driver.as_deref() == Some("new-example")),
     });
 }
@@ -155,24 +159,21 @@ fn of_process(signs: &mut Signs, run: &Run, track: &ProcessTrack, looked: &Looke
             .into_iter()
             .map(|member| (member.name.to_owned(), member.bytes))
             .collect();
+        signs.reserved = reserved(first, last);
+        signs.pools = last.pools.clone();
+        signs.python = last.python;
         signs.freed = Some(FREED.iter().map(|kind| last.bytes(*kind).as_f64()).sum());
     }
-    signs.parts = trained(&track.parts, on_steps, signs.course.begin);
-    if let Some(parts) = &mut signs.parts {
-        parts.last.threads = last_threads(&track.parts).unwrap_or(parts.last.threads);
-    }
-    // A worker opens its queues and its data before it hands over the first batch.
     let begin = signs.course.begin;
-    let trained = track
-        .parts
-        .parts
-        .iter()
-        .filter(|p| trains(p, on_steps, begin));
-    let mut files = trained.filter_map(|parts| parts.fds);
-    signs.files = files.next().map(|first| Span {
-        first,
-        last: files.last().unwrap_or(first),
-    });
+    signs.parts = trained(&track.parts, on_steps, begin);
+    // A worker opens its queues and its data before it hands over the first batch.
+    let trained = track.parts.parts.iter();
+    let trained: Vec<&Parts> = trained.filter(|p| trains(p, on_steps, begin)).collect();
+    signs.threads = climb(trained.iter().map(|parts| parts.threads));
+    if let (Some(threads), Some(last)) = (&mut signs.threads, last_threads(&track.parts)) {
+        threads.last = last;
+    }
+    signs.files = climb(trained.iter().filter_map(|parts| parts.fds));
     signs.evaluation = excursion(&track.parts, Phase::Eval);
     signs.save = excursion(&track.parts, Phase::Save);
     signs.inside = run
@@ -216,12 +217,58 @@ fn blocks(first: &Look, last: &Look) -> Blocks {
         for member in memory::grown(kind, first, last) {
             match block_size(member.name) {
                 Some(size) if size < SMALL_BLOCK => blocks.small += member.bytes,
-                Some(size) if LARGE_BLOCK.contains(&size) => blocks.large += member.bytes,
+                // A block that has a mapping of its own goes back to the system when it is freed.
+                Some(size) if LARGE_BLOCK.contains(&size) && kind == Kind::GlibcLive => {
+                    blocks.large += member.bytes;
+                }
                 _ => {}
             }
         }
     }
     blocks
+}
+
+fn climb(counts: impl Iterator<Item = f64>) -> Option<Climb> {
+    let counts: Vec<f64> = counts.collect();
+    Some(Climb {
+        first: *counts.first()?,
+        half: counts[(counts.len() - 1) / 2],
+        last: *counts.last()?,
+    })
+}
+
+/// What was touched of the pieces that both looks saw. One that changed its size was not asked for as a
+/// whole: it is not told where it ends.
+fn reserved(first: &Look, last: &Look) -> Option<ReservedSign> {
+    let same = |old: &&Reserved, new: &Reserved| {
+        let named = old.name.is_some() || new.name.is_some();
+        let it = if named {
+            old.name == new.name
+        } else {
+            old.start == new.start
+        };
+        it && old.size == new.size
+    };
+    let mut found = ReservedSign::default();
+    let mut most = 0.0;
+    for piece in &last.reserved {
+        let Some(before) = first.reserved.iter().find(|old| same(old, piece)) else {
+            continue;
+        };
+        let grew = piece.touched.as_f64() - before.touched.as_f64();
+        if grew <= 0.0 {
+            continue;
+        }
+        found.pieces += 1;
+        found.grew += grew;
+        found.touched += piece.touched.as_f64();
+        found.size += piece.size.as_f64();
+        if grew > most {
+            most = grew;
+            found.name = piece.name.clone();
+        }
+    }
+    (found.pieces > 0).then_some(found)
 }
 
 fn excursion(held: &Held, phase: Phase) -> Excursion {
@@ -294,7 +341,8 @@ fn copies(run: &Run) -> Option<Copies> {
         let Some(inherited) = nearest(&parent.parts, first.at.seconds) else {
             continue;
         };
-        let taken = (last.anon - inherited.anon).max(0.0);
+        // Shared memory that nobody else maps counts as private too, and is no copy.
+        let taken = (last.anon - inherited.anon).max(0.0) + (last.shmem - inherited.shmem).max(0.0);
         copies.forked += 1;
         copies.private += last.uss.unwrap_or(0.0);
         copies.taken += taken;

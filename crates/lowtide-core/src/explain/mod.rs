@@ -114,8 +114,8 @@ pub struct Explanation {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Driver {
-    /// `step`, `new-example`, `evaluation`, `save`, `log`, `recompile`, `shape`, `worker-start`,
-    /// `file-bytes`, `time`.
+    /// `step`, `new-example`, `evaluation`, `save`, `excursion`, `log`, `recompile`, `shape`,
+    /// `worker-start`, `file-bytes`, `time`.
     pub name: String,
     /// Bytes per unit with a 95 % interval.
     pub per_unit: f64,

@@ -3,13 +3,16 @@
 
 use std::collections::BTreeMap;
 
-use crate::look::{Counts, Kind};
+use crate::look::{Counts, Kind, Pool, PythonVersion};
 use crate::run::around::Surroundings;
 use crate::run::inside::{Cleaned, Inside};
 use crate::run::parts::Parts;
-use crate::verdict::{Axis, Class, Meter};
+use crate::verdict::{Axis, Bound, Class, Meter};
 
 use super::{Driver, Memory};
+
+/// Reserved space explains a growth from this share of it on: the judge asks for as much of an end.
+const FILLS: f64 = 0.9;
 
 /// First and last of something.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -21,6 +24,10 @@ pub(crate) struct Span<T> {
 #[derive(Clone, Debug)]
 pub(crate) struct Signs {
     pub class: Class,
+    /// It grows now, whether that is known to be a leak or not decided yet.
+    pub growing: bool,
+    /// Where growth must end, if somebody knows.
+    pub bound: Option<Bound>,
     pub axis: Axis,
     pub meter: Meter,
     /// A recording; else a bare file, which shows one number and nothing else.
@@ -39,10 +46,16 @@ pub(crate) struct Signs {
     pub freed: Option<f64>,
     /// Growth of shared memory by name, from the looks.
     pub shared: Vec<(String, f64)>,
+    /// Growth inside memory that was reserved before, from the looks; none where no piece grew.
+    pub reserved: Option<ReservedSign>,
+    /// Libraries that keep arenas of their own, at the later look.
+    pub pools: Vec<Pool>,
+    pub python: Option<PythonVersion>,
     /// Of the suspect process.
     pub parts: Option<Span<Parts>>,
+    pub threads: Option<Climb>,
     /// Open files of it; they are counted rarely.
-    pub files: Option<Span<f64>>,
+    pub files: Option<Climb>,
     pub inside: Option<InsideSign>,
     pub roles: Vec<RoleSign>,
     /// What forked processes copied; none without any that was looked at carefully.
@@ -56,6 +69,27 @@ pub(crate) struct Signs {
     pub tree_grew: Option<f64>,
     /// Growth of each rank's process.
     pub ranks: Vec<(u32, f64)>,
+}
+
+/// A count at the start, halfway and at the end: what climbs with the steps is no pool that starts late.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Climb {
+    pub first: f64,
+    pub half: f64,
+    pub last: f64,
+}
+
+/// Pieces of memory that were asked for before the first look and were touched further until the last.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct ReservedSign {
+    pub pieces: usize,
+    /// What was touched between the looks.
+    pub grew: f64,
+    /// All that is touched, and their size: where it ends.
+    pub touched: f64,
+    pub size: f64,
+    /// Of the one that grew most, if it is shared memory.
+    pub name: Option<String>,
 }
 
 /// How the floor went.
@@ -108,7 +142,7 @@ pub(crate) struct Job {
 pub(crate) struct Blocks {
     /// Blocks below a kilobyte: nodes, not data.
     pub small: f64,
-    /// Between the first and the last mmap threshold of glibc: 128 kB to 32 MB.
+    /// In the heap, between the first and the last mmap threshold of glibc: 128 kB to 32 MB.
     pub large: f64,
 }
 
@@ -177,6 +211,8 @@ impl Signs {
     pub fn blank(class: Class, axis: Axis, meter: Meter) -> Signs {
         Signs {
             class,
+            growing: class == Class::Leak,
+            bound: None,
             axis,
             meter,
             recorded: false,
@@ -190,7 +226,11 @@ impl Signs {
             blocks: None,
             freed: None,
             shared: Vec::new(),
+            reserved: None,
+            pools: Vec::new(),
+            python: None,
             parts: None,
+            threads: None,
             files: None,
             inside: None,
             roles: Vec::new(),
@@ -233,6 +273,21 @@ impl Signs {
             .iter()
             .filter(|part| kinds.contains(&part.kind));
         Some(of.map(|part| part.grew).sum::<f64>() / memory.grew)
+    }
+
+    /// Share of the growth that touched what was reserved before.
+    pub fn reserved_share(&self) -> f64 {
+        let memory = self.memory_that_grew().filter(|_| !self.unread);
+        match (memory, &self.reserved) {
+            (Some(memory), Some(reserved)) => reserved.grew / memory.grew,
+            _ => 0.0,
+        }
+    }
+
+    /// The growth is reserved space that is being touched, nearly all of it.
+    pub fn fills(&self) -> Option<&ReservedSign> {
+        let fills = self.reserved_share() >= FILLS;
+        self.reserved.as_ref().filter(|_| fills)
     }
 
     pub fn role(&self, name: &str) -> Option<&RoleSign> {

@@ -7,10 +7,13 @@ use crate::units::show_bytes;
 use crate::verdict::{Axis, Class};
 
 use super::Statement;
+use super::playbook;
 use super::signs::Signs;
 
 /// Below this share of the growth something is flat.
 const FLAT: f64 = 0.1;
+/// A kind of memory carries the growth from this share on.
+const CARRIES: f64 = 0.5;
 /// File pages that grew by this share of the level are worth a word.
 const FILE_PAGES: f64 = 0.1;
 
@@ -35,10 +38,14 @@ fn say(about: &str, says: String) -> Option<Statement> {
 }
 
 fn not_a_leak(signs: &Signs) -> Option<Statement> {
-    let at = signs
-        .course
-        .settled
-        .filter(|_| signs.class == Class::WarmUp)?;
+    if signs.class != Class::WarmUp {
+        return None;
+    }
+    let Some(at) = signs.course.settled else {
+        let bound = signs.bound.as_ref()?;
+        let says = format!("its end is known, though not reached yet: {}", bound.why);
+        return say("a leak", says);
+    };
     let with = match signs.epoch {
         Some(epoch) if epoch.with_it => " with the first epoch",
         _ => "",
@@ -155,6 +162,18 @@ pub(crate) fn untested(signs: &Signs) -> Vec<Statement> {
             "there are no two looks into the process (runs of 20 s and more have them)".to_owned(),
         ));
     }
+    let excursion = signs.drivers.first().filter(|d| d.name == "excursion");
+    if let Some(driver) = excursion {
+        open.extend(say(
+            "what the excursions are",
+            format!(
+                "{} stay with each of {:.0} rises that nobody marked: LowtideCallback() tells evaluations and saves, or output at the time",
+                show_bytes(driver.per_unit),
+                driver.units
+            ),
+        ));
+    }
+    open.extend(whose_arena(signs));
     if signs.axis != Axis::Step {
         open.extend(say(
             "what it grows with",
@@ -168,4 +187,25 @@ pub(crate) fn untested(signs: &Signs) -> Vec<Statement> {
         ));
     }
     open
+}
+
+/// Several libraries keep arenas where it grows: none of them is named alone.
+fn whose_arena(signs: &Signs) -> Option<Statement> {
+    let share = signs.share(&[Kind::OtherAnon])?;
+    if signs.pools.len() < 2 || share < CARRIES || signs.fills().is_some() {
+        return None;
+    }
+    let owners: Vec<&str> = signs
+        .pools
+        .iter()
+        .map(|pool| playbook::owner(*pool))
+        .collect();
+    say(
+        "whose arena grows",
+        format!(
+            "{} of the growth is anonymous memory outside malloc and Python, and {} all keep arenas there: pa.total_allocated_bytes() for Arrow, jcmd PID GC.heap_info for Java, torch's own count of tensors (LowtideCallback()) would tell",
+            percent(share),
+            owners.join(", ")
+        ),
+    )
 }

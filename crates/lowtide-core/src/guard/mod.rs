@@ -17,7 +17,7 @@ pub use room::tightest;
 use crate::mark::Mark;
 use crate::sample::{Limit, LimitFrom, Sample};
 use crate::units::{Micros, show_bytes, show_duration};
-use crate::verdict::{Axis, Class, Verdict};
+use crate::verdict::{Axis, Class, Fits, Meter, Verdict};
 
 use learn::Learnt;
 
@@ -350,10 +350,9 @@ impl Policy {
     }
 
     /// The loop is past its first steps. A job that tells no steps may be loading its model for minutes:
-    /// there, only growth that the judge calls a leak counts.
+    /// there, only growth that lasted and kept its pace counts.
     fn trains(&self, now: &Situation) -> bool {
-        self.learnt.baseline().is_some()
-            && (self.furthest().is_some() || now.verdict.verdict == Class::Leak)
+        self.learnt.baseline().is_some() && (self.furthest().is_some() || now.verdict.steady)
     }
 
     /// What is left will not last for the usual interval between looks.
@@ -470,12 +469,16 @@ impl Policy {
         ))
     }
 
-    /// When a leak meets the limit, in words, if that is soon.
+    /// When the job's own growth meets the limit, in words, if that is soon. What others take is told
+    /// apart: a machine that fills with other jobs says nothing of this one.
     fn soon(&self, now: &Situation, limit: &Limit) -> Option<String> {
-        if now.verdict.verdict != Class::Leak {
+        let verdict = now.verdict;
+        let outlook = verdict.outlook.as_ref()?;
+        let of_host = verdict.meter != Meter::Gpu;
+        if !of_host || !verdict.steady || matches!(outlook.fits, None | Some(Fits::Yes)) {
             return None;
         }
-        let per_second = self.learnt.growth_per_second().filter(|pace| *pace > 0.0)?;
+        let per_second = verdict.rate.per_minute.filter(|pace| *pace > 0.0)? / 60.0;
         let seconds = left(limit).max(0.0) / per_second;
         if seconds > WARN_SECONDS {
             return None;
@@ -485,8 +488,15 @@ impl Policy {
             .step_seconds()
             .map(|step| format!("{:.0} steps, ", seconds / step.max(1e-6)))
             .unwrap_or_default();
+        let open = match verdict.verdict {
+            Class::Leak => "",
+            _ => " if the growth goes on",
+        };
+        let others = outlook.others.map_or(String::new(), |others| {
+            format!("; others take {} a minute", show_bytes(others))
+        });
         Some(format!(
-            "at this pace it is reached in {steps}{}",
+            "at its own pace it is reached in {steps}{}{open}{others}",
             show_duration(seconds)
         ))
     }
@@ -501,14 +511,16 @@ fn growth_per_step(verdict: &Verdict) -> Option<f64> {
     let ended = matches!(
         verdict.verdict,
         Class::WarmUp | Class::Spikes | Class::Stable
-    );
+    ) && !verdict.is_under_way();
     (ended && verdict.axis == Axis::Step).then(|| verdict.rate.high.max(0.0))
 }
 
-/// Growth that the judge expects to end with the first pass over the data has this much to come.
+/// Growth that the judge expects to end, with the first pass over the data or with what was reserved, has
+/// this much to come.
 fn missing_to_plateau(now: &Situation) -> Option<f64> {
     let verdict = now.verdict;
-    if verdict.verdict != Class::TooEarly || verdict.axis != Axis::Step {
+    let expected = verdict.verdict == Class::TooEarly || verdict.is_under_way();
+    if !expected || verdict.axis != Axis::Step {
         return None;
     }
     let missing = (verdict.predicted_plateau? - verdict.floor.last).max(0.0);

@@ -8,7 +8,7 @@ use crate::process::ProcId;
 use crate::sample::{Cgroup, Node, Pressure, Reading};
 use crate::series::Series;
 use crate::units::Bytes;
-use crate::verdict::Meter;
+use crate::verdict::{Meter, Needs, Outlook};
 
 const MB: f64 = 1e6;
 const LIMIT: f64 = 1000.0;
@@ -133,6 +133,8 @@ impl Job {
 fn verdict(class: Class) -> Verdict {
     let mut verdict = judge(&Series::new(Axis::Step, Meter::Held), &Context::default());
     verdict.verdict = class;
+    verdict.steady = class == Class::Leak;
+    verdict.settled_at = (class == Class::WarmUp).then_some(1.0);
     verdict
 }
 
@@ -526,6 +528,8 @@ fn a_leak_is_foretold_before_the_limit_is_near() {
         } else {
             Class::TooEarly
         });
+        job.verdict.rate.per_minute = Some(600.0 * MB);
+        job.verdict.outlook = Some(does_not_fit());
     }
     let [text] = &told[..] else {
         panic!("{told:?}")
@@ -534,6 +538,44 @@ fn a_leak_is_foretold_before_the_limit_is_near() {
         text.contains("steps") && text.contains("reached in"),
         "{text}"
     );
+}
+
+fn does_not_fit() -> Outlook {
+    let needs = Needs {
+        value: 2000.0 * MB,
+        low: 1900.0 * MB,
+        high: 2100.0 * MB,
+    };
+    Outlook {
+        ends_at: Some(200.0),
+        seconds: Some(160.0),
+        needs,
+        fits: Some(Fits::No),
+        futures: Vec::new(),
+        later: Vec::new(),
+        others: None,
+        others_hold: None,
+        says: String::new(),
+    }
+}
+
+/// Other jobs that start fill the machine; this one is flat, or fits whatever they do.
+#[test]
+fn what_others_take_is_no_growth_of_this_job() {
+    for (per_minute, fits) in [(0.0, Fits::No), (600.0, Fits::Yes)] {
+        let mut job = Job::new();
+        job.policy = Policy::warning_only();
+        for step in 1..=40 {
+            let outcome = job.step(leak(step));
+            assert_eq!(outcome.decision, Decision::Watch, "{}", outcome.why);
+            job.verdict = verdict(Class::Leak);
+            job.verdict.rate.per_minute = Some(per_minute * MB);
+            job.verdict.outlook = Some(Outlook {
+                fits: Some(fits),
+                ..does_not_fit()
+            });
+        }
+    }
 }
 
 #[test]

@@ -1,11 +1,12 @@
-//! Rule "enough to accuse": growth is a leak only when it lasted, kept its pace, came in many rises
-//! and is not a fill in disguise. Each condition that fails says what is missing.
+//! Rule "steady growth": the floor lasted in rising, kept its pace, came in many rises, and is no start-up or
+//! fill that shows in its shape. Each condition that fails says what is missing. Whether steady growth ends
+//! is another question ([`super::ending`]).
 
+use super::ending::outlasts;
 use super::epoch::Epoch;
 use super::line::Line;
 use super::tail::Tail;
 use super::words::{evidence, percent, place, stretch};
-use crate::stats;
 use crate::units::show_bytes;
 use crate::verdict::{Axis, Evidence};
 
@@ -89,6 +90,25 @@ pub struct Missing {
 }
 
 impl Missing {
+    /// Too few points to say more than that they rise.
+    pub fn few(points: usize, least: usize) -> Missing {
+        let mut missing = Missing::default();
+        missing.add(
+            "few points",
+            format!("{points} points of the floor; nothing is decided below {least}"),
+            None,
+        );
+        missing
+    }
+
+    /// Its pace changes from end to end: no one rate describes it.
+    pub fn bends(&self) -> bool {
+        let bend = |says: &Evidence| {
+            ["growth slows down", "growth is not steady"].contains(&says.rule.as_str())
+        };
+        self.says.iter().any(bend)
+    }
+
     fn add(&mut self, rule: &str, says: String, at: Option<f64>) {
         self.says.push(evidence(rule, says));
         if let Some(at) = at {
@@ -112,22 +132,16 @@ impl Missing {
     }
 }
 
-/// Growth that goes on after the first pass over the data keeps at least this share of its pace.
-const AFTER_THE_EPOCH: f64 = 0.5;
-
 impl Missing {
     /// Growth within the first epoch proves nothing: it has to go on after its end.
-    pub fn unless_it_outlasts(&mut self, line: &Line, tail: &Tail, epoch: Epoch) {
-        let after = line.from(epoch.end());
-        let goes_on = after.len() >= 4
-            && stats::fit(&after.xs, &after.ys)
-                .is_some_and(|part| part.slope >= AFTER_THE_EPOCH * tail.slope);
+    pub fn unless_it_outlasts(&mut self, axis: Axis, line: &Line, tail: &Tail, epoch: Epoch) {
+        let goes_on = outlasts(line, tail.from, epoch.end(), epoch.faded_at());
         if tail.from < epoch.end() && !goes_on {
             self.add(
                 "first pass over the data",
                 format!(
-                    "the epoch ended at step {:.0}; growth after it is not shown",
-                    epoch.end()
+                    "the epoch ended at {}; growth after it is not shown",
+                    place(axis, epoch.end())
                 ),
                 Some(epoch.seen_at().max(tail.to + 0.25 * epoch.steps)),
             );
@@ -149,14 +163,18 @@ struct Lasting {
     unsure: f64,
     /// By how much the pace may change from end to end, either way, as a share of it.
     wavers: f64,
+    /// Where a fill ends is known then, and the size of the growth says nothing more.
+    epoch_known: bool,
 }
 
 impl Lasting {
-    fn of(first: f64, tail: &Tail, axis: Axis) -> Lasting {
+    fn of(first: f64, tail: &Tail, setting: Setting) -> Lasting {
+        let axis = setting.axis;
         Lasting {
             first,
             from: tail.from,
             axis,
+            epoch_known: setting.epoch_known,
             pace: tail.slope / tail.level.max(RUNTIME),
             unsure: match axis {
                 Axis::Step => 0.0,
@@ -173,6 +191,10 @@ impl Lasting {
 
     /// The share of the run that it has and the share that it needs, at `x`.
     fn share(&self, x: f64) -> (f64, f64) {
+        let has = (x - self.from) / (x - self.first);
+        if self.epoch_known {
+            return (has, LEAST_SHARE);
+        }
         let slow = self.axis == Axis::Time && self.pace * FILL_SECONDS < 1.0;
         let weight = if slow {
             (self.wavers / WAVERS).min(1.0)
@@ -181,7 +203,6 @@ impl Lasting {
         };
         let size = weight * self.size(x);
         let need = LEAST_SHARE + SHARE_PER_SIZE * size + SHARE_PER_DOUBT * self.unsure;
-        let has = (x - self.from) / (x - self.first);
         (has, need.min(MOST_SHARE))
     }
 
@@ -223,7 +244,7 @@ pub fn missing(whole: &Line, line: &Line, tail: &Tail, setting: Setting) -> Miss
     let mut missing = Missing::default();
     let (first, last) = (whole.first_x(), whole.last_x());
     let watched = last - first;
-    let lasting = Lasting::of(first, tail, axis);
+    let lasting = Lasting::of(first, tail, setting);
     let size = lasting.size(tail.to);
     let (share, need) = lasting.share(tail.to);
     if share < need {
@@ -310,9 +331,12 @@ pub fn missing(whole: &Line, line: &Line, tail: &Tail, setting: Setting) -> Miss
         missing.add(
             "growth in few jumps",
             format!(
-                "{} came in about {:.0} rises; a heap that resizes itself does that too",
+                "{} came in about {}; a heap that resizes itself does that too",
                 show_bytes(tail.growth()),
-                tail.rises.max(1.0)
+                match tail.rises.round() {
+                    many if many > 1.0 => format!("{many:.0} rises"),
+                    _ => "one rise".to_owned(),
+                }
             ),
             Some(last + tail.length()),
         );

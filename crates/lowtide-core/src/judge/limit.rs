@@ -14,13 +14,18 @@ pub fn is_full(level: f64, limit: Option<f64>) -> bool {
     limit.is_some_and(|limit| level >= FULL * limit)
 }
 
-/// Where the crest reaches the limit, as a range on the axis.
-pub fn forecast(tail: &Tail, crest: f64, limit: f64, pace: Option<f64>) -> Option<Oom> {
+/// Where the newest crest, at `last`, reaches the limit, as a range on the axis.
+pub fn forecast(
+    tail: &Tail,
+    (last, crest): (f64, f64),
+    limit: f64,
+    pace: Option<f64>,
+) -> Option<Oom> {
     if tail.slope <= 0.0 {
         return None;
     }
     let room = (limit - crest).max(0.0);
-    let at = |slope: f64| tail.to + room / slope;
+    let at = |slope: f64| last + room / slope;
     let oom = Oom {
         at: at(tail.slope),
         low: at(tail.high),
@@ -28,9 +33,9 @@ pub fn forecast(tail: &Tail, crest: f64, limit: f64, pace: Option<f64>) -> Optio
         seconds: None,
     };
     let seconds = pace.map(|pace| OomSeconds {
-        at: (oom.at - tail.to) * pace,
-        low: (oom.low - tail.to) * pace,
-        high: oom.high.map(|high| (high - tail.to) * pace),
+        at: (oom.at - last) * pace,
+        low: (oom.low - last) * pace,
+        high: oom.high.map(|high| (high - last) * pace),
     });
     Some(Oom { seconds, ..oom })
 }

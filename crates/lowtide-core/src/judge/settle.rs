@@ -16,6 +16,12 @@ const SHARE_OF_DEPTH: f64 = 0.2;
 const LEAST_FLAT: f64 = 0.2;
 /// An upper bound above this share of the pace before it does not show that growth ended.
 const GOES_ON: f64 = 0.5;
+/// Growth that comes in stairs pauses between them: a flat end has to be this many times as long as the
+/// pauses before it. One long pause makes no stairs (a job that loads, waits and begins), so it is the
+/// second longest that counts.
+const LONGER: f64 = 1.5;
+/// What is a rise and no pause, as a share of all that it rose by.
+const STAIR: f64 = 0.02;
 /// A floor that rose by less than this share of its level did not warm up.
 pub const LEAST_RISE: f64 = 0.08;
 /// The plateau is reached where the floor comes this close to it, as a share of the rise.
@@ -80,14 +86,36 @@ impl Plateau {
             .copied()
     }
 
-    /// The flat end may be a stair of a growth that goes on: what came before it, for as long, grew at
-    /// a pace that the end's upper bound still allows.
+    /// The flat end may be a stair of a growth that goes on: it is no longer than the stairs before it, or
+    /// what came before it, for as long, grew at a pace that the end's upper bound still allows.
     pub fn may_go_on(&self, line: &Line, flat: &Tail, grows: impl Fn(&Tail) -> bool) -> bool {
+        let risen = self.rise > LEAST_RISE * self.level;
+        if risen && flat.length() < LONGER * self.usual_pause(line) {
+            return true;
+        }
         let earliest = flat.from - flat.length();
         let first = line.xs.partition_point(|x| *x < earliest);
         let piece = line.from(line.xs[first]).until(flat.from);
         tail::describe(&piece, 0, flat.noise)
             .is_some_and(|before| grows(&before) && flat.high > GOES_ON * before.slope)
+    }
+
+    /// The second longest stretch between two rises on the way to the plateau.
+    fn usual_pause(&self, line: &Line) -> f64 {
+        let stair = (STAIR * self.rise).max(2.0 * self.tail.noise);
+        let way = self.lowest..(self.tail.start + 1).min(line.len());
+        let (mut since, mut base) = (line.xs[way.start], line.ys[way.start]);
+        let (mut longest, mut second) = (0.0_f64, 0.0_f64);
+        for i in way {
+            if line.ys[i] - base > stair {
+                let pause = line.xs[i] - since;
+                second = second.max(pause.min(longest));
+                longest = longest.max(pause);
+                since = line.xs[i];
+                base = line.ys[i];
+            }
+        }
+        second
     }
 
     /// Where the growth before the plateau meets it, and the pace of that growth.

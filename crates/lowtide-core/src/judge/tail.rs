@@ -4,12 +4,18 @@
 use super::line::Line;
 use crate::stats;
 
+/// Points without which an end is not looked at, ...
+const LEAST: usize = 4;
+/// ... and without which there is no line and no error of it at all.
+pub const FEWEST: usize = 3;
 /// Rounding and ripple below this share of the level are no information.
 const RIPPLE: f64 = 0.0005;
 /// Ends that are tried beside the breaks of the line: every twentieth of it, for growth in stairs,
 /// which has a break at every stair.
 const GRID: usize = 20;
 const GRID_ENDS: usize = 14;
+/// A pace that changes by less than this share of it from end to end is one pace.
+const STRAIGHT: f64 = 0.35;
 /// The stretches before the tail that show whether growth is slowing, as shares of the tail.
 const BEFORE: [f64; 2] = [0.25, 1.0];
 
@@ -79,6 +85,12 @@ impl Tail {
         self.by_median = true;
     }
 
+    /// One pace describes it, whatever came before: no part runs at half of it, or at twice.
+    pub fn is_straight(&self) -> bool {
+        let even = |pace: &f64| (0.5..2.0).contains(pace);
+        self.bend.abs() < STRAIGHT && self.fifths.iter().chain(&self.cuts).all(even)
+    }
+
     /// Pace of the newer fifths against that of the older ones.
     pub fn pace(&self) -> f64 {
         let [a, b, c, d] = self.fifths;
@@ -111,8 +123,13 @@ pub fn noise(line: &Line) -> f64 {
 
 /// An end of the line; what is only asked of growth is left for [`Tail::look_closer`].
 pub fn describe(line: &Line, start: usize, noise: f64) -> Option<Tail> {
+    (line.len() - start >= LEAST).then(|| describe_few(line, start, noise))?
+}
+
+/// The same of three points.
+pub fn describe_few(line: &Line, start: usize, noise: f64) -> Option<Tail> {
     let (xs, ys) = (&line.xs[start..], &line.ys[start..]);
-    if xs.len() < 4 {
+    if xs.len() < FEWEST {
         return None;
     }
     let whole = stats::fit(xs, ys)?;

@@ -1,21 +1,19 @@
 //! From what the rules found to the verdict that everybody sees: the fields, and the evidence in words.
 //! `decide` hands over the case; nothing is decided here that a rule did not decide.
 
+use super::ending::{Ending, Knowledge};
 use super::epoch::Epoch;
-use super::growth::{self, Missing};
+use super::growth::Missing;
 use super::line::Line;
-use super::settle::{self, Plateau};
-use super::swing::Swing;
+use super::rounds::Rounds;
 use super::tail::Tail;
 use super::words::{evidence, pace, percent, place, stretch, turning};
-use super::{Case, DRIFT, LEAST_POINTS, MATERIAL, MATERIAL_NOISE, confidence, limit};
+use super::{Case, DRIFT, LEAST_POINTS, limit};
 use crate::units::show_bytes;
 use crate::verdict::{Axis, Class, Evidence, Floor, Growth, Rate, SCHEMA, Verdict};
 
 /// Evidence lines about what is missing, at most: the first ones weigh most.
 const MOST_MISSING: usize = 3;
-/// Creep that makes up this share of all growth is the growth, not what is left of it.
-const MOSTLY: f64 = 0.25;
 
 impl Case<'_> {
     pub(super) fn blank(&self, line: &Line) -> Verdict {
@@ -26,6 +24,8 @@ impl Case<'_> {
             verdict: Class::TooEarly,
             leaking: None,
             confidence: None,
+            growing: false,
+            steady: false,
             process: None,
             meter: self.series.meter,
             axis: self.axis,
@@ -51,6 +51,8 @@ impl Case<'_> {
             oom: None,
             decides_at: None,
             safe_until_then: None,
+            bound: None,
+            outlook: None,
             evidence: vec![self.floor_line(line)],
             suspects: Vec::new(),
         }
@@ -94,9 +96,26 @@ impl Case<'_> {
         verdict
     }
 
+    pub(super) fn hardly_begun(&self, mut verdict: Verdict) -> Verdict {
+        verdict.evidence.push(evidence(
+            "hardly begun",
+            format!(
+                "{} and some seconds; nothing is decided before there is more to compare",
+                stretch(self.axis, self.fine.span())
+            ),
+        ));
+        verdict.evidence.push(turning("some more seconds"));
+        verdict
+    }
+
     /// The rate by the median of slopes, which single wild windows do not move.
     pub(super) fn tell_rate(&self, verdict: &mut Verdict, line: &Line, mut tail: Tail) -> Tail {
+        let by_squares = tail;
         tail.by_median(line);
+        // Of stairs most pairs of points show nothing: what rises has a rate all the same.
+        if by_squares.low > 0.0 && tail.low <= 0.0 {
+            tail = by_squares;
+        }
         let drift = DRIFT * tail.level_end.abs() / line.span();
         tail.low -= drift;
         tail.high += drift;
@@ -110,7 +129,7 @@ impl Case<'_> {
     pub(super) fn growing(
         &self,
         mut verdict: Verdict,
-        whole: &Line,
+        (whole, line): (&Line, &Line),
         tail: &Tail,
         epoch: Option<Epoch>,
         missing: Missing,
@@ -135,30 +154,93 @@ impl Case<'_> {
         });
         if let Some(limit) = self.limit {
             let crest = limit::newest_crest(whole);
-            verdict.oom = limit::forecast(tail, crest, limit, limit::pace(self.series));
+            let last = self.series.buckets().last().map_or(tail.to, |b| b.last);
+            let oom = limit::forecast(tail, (last, crest), limit, limit::pace(self.series));
+            verdict.oom = oom.filter(|oom| self.end().is_none_or(|end| oom.at <= end));
+        }
+        verdict.growing = true;
+        verdict.steady = missing.says.is_empty();
+        if let Some(reserve) = self.touched() {
+            return self.under_way(verdict, reserve);
         }
         if let Some(epoch) = epoch.filter(|epoch| tail.to < epoch.seen_at()) {
-            return self.within_epoch(verdict, tail, epoch);
+            return self.within_epoch(verdict, whole, tail, epoch);
         }
-        if missing.says.is_empty() {
-            self.leak(verdict, whole, tail)
+        let (says, decides_at) = if verdict.steady {
+            match self.ending((whole, line), tail, epoch) {
+                Ending::Passed(why) => {
+                    verdict.evidence.push(why);
+                    return self.leak(verdict, whole, tail);
+                }
+                Ending::Open { says, decides_at } => (vec![says], decides_at),
+            }
         } else {
-            verdict
-                .evidence
-                .extend(missing.says.into_iter().take(MOST_MISSING));
-            verdict.decides_at = missing.decides_at;
-            verdict.safe_until_then = self.safe(whole, tail, missing.decides_at);
-            verdict.evidence.push(turning(
-                "a first pass over the data or a store that fills looks the same; a floor that stays level makes it a warm-up, the same pace for longer a leak; the length of an epoch would decide it sooner",
-            ));
-            verdict
-        }
+            (missing.says, missing.decides_at)
+        };
+        verdict.evidence.extend(says.into_iter().take(MOST_MISSING));
+        verdict.decides_at = decides_at;
+        verdict.safe_until_then = self.safe(whole, tail, decides_at);
+        verdict.evidence.push(turning(match epoch {
+            Some(_) => "a floor that stays level makes it a warm-up; growth that outlasts an epoch a leak",
+            None => "a first pass over the data or a store that fills looks the same; a floor that stays level makes it a warm-up; the length of an epoch would decide it sooner (printed by the job, or --epoch-steps)",
+        }));
+        verdict
     }
 
-    fn leak(&self, mut verdict: Verdict, whole: &Line, tail: &Tail) -> Verdict {
+    /// What is known of the end of growth that is steady.
+    pub(super) fn ending(
+        &self,
+        (whole, line): (&Line, &Line),
+        tail: &Tail,
+        epoch: Option<Epoch>,
+    ) -> Ending {
+        if let Some(reserve) = self.explains() {
+            return Ending::Open {
+                says: evidence(
+                    "reserved memory is full",
+                    format!(
+                        "{}; the floor is past {}, where that ends",
+                        reserve.why,
+                        show_bytes(reserve.end)
+                    ),
+                ),
+                decides_at: None,
+            };
+        }
+        let mut rounds = self.context.rounds.clone();
+        rounds.extend(epoch.into_iter().flat_map(|epoch| epoch.ends(tail.to)));
+        // Of teeth only the valleys are a floor; else the finest line tells rounds apart best.
+        let floor = match std::ptr::eq(whole, line) {
+            true => &self.fine,
+            false => line,
+        };
+        let rounds = Rounds::of_any(floor, tail, &rounds);
+        let known = Knowledge {
+            axis: self.axis,
+            line,
+            epoch,
+            rounds: rounds.as_ref(),
+            pace: limit::pace(self.series),
+        };
+        known.ending(tail)
+    }
+
+    /// Three to five points that rise: a rate, and what is known of the end.
+    pub(super) fn few_that_rise(
+        &self,
+        mut verdict: Verdict,
+        whole: &Line,
+        tail: Tail,
+        epoch: Option<Epoch>,
+    ) -> Verdict {
+        let missing = Missing::few(whole.len(), LEAST_POINTS);
+        let tail = self.tell_rate(&mut verdict, whole, tail);
+        self.growing(verdict, (whole, whole), &tail, epoch, missing)
+    }
+
+    pub(super) fn leak(&self, mut verdict: Verdict, whole: &Line, tail: &Tail) -> Verdict {
         verdict.verdict = Class::Leak;
         verdict.leaking = Some(true);
-        verdict.confidence = confidence(Class::Leak);
         verdict.evidence.push(evidence(
             "straight end",
             format!(
@@ -187,210 +269,38 @@ impl Case<'_> {
         verdict
     }
 
-    fn safe(&self, whole: &Line, tail: &Tail, until: Option<f64>) -> Option<bool> {
+    /// The last place of the run on the axis, where that is known.
+    fn end(&self) -> Option<f64> {
+        let last = self.series.buckets().last().map_or(0.0, |b| b.last);
+        let total = self.context.total_steps.filter(|_| self.axis == Axis::Step);
+        match self.context.over {
+            true => Some(last),
+            false => total.map(|total| total.max(last)),
+        }
+    }
+
+    /// What lies beyond the last step never comes.
+    pub(super) fn within_the_run(&self, verdict: &mut Verdict) {
+        let Some(end) = self.end() else { return };
+        if verdict.decides_at.is_some_and(|at| at > end) {
+            verdict.decides_at = None;
+            verdict.safe_until_then = None;
+            verdict.evidence.push(evidence(
+                "the run is too short to know",
+                match self.context.over {
+                    true => "it is over, and that could not be decided in it".to_owned(),
+                    false => format!(
+                        "it ends at {}, before that could be decided",
+                        place(self.axis, end)
+                    ),
+                },
+            ));
+        }
+    }
+
+    pub(super) fn safe(&self, whole: &Line, tail: &Tail, until: Option<f64>) -> Option<bool> {
         let ahead = (until? - tail.to).max(0.0);
         let crest = limit::newest_crest(whole) + tail.high.max(0.0) * ahead;
         Some(crest < self.limit?)
-    }
-
-    fn within_epoch(&self, mut verdict: Verdict, tail: &Tail, epoch: Epoch) -> Verdict {
-        let ahead = (epoch.filled_at - tail.to).max(0.0);
-        // From the tail's own line, not from its newest point: that window is still open, and what a
-        // step holds for a moment is no floor.
-        let newest = tail.level_end;
-        let plateau = newest + tail.slope * ahead;
-        verdict.predicted_plateau = Some(plateau);
-        verdict.decides_at = Some(epoch.seen_at());
-        verdict.safe_until_then = self
-            .limit
-            .map(|limit| newest + tail.high.max(tail.slope) * ahead < limit);
-        if let (Some(growth), Some(examples)) = (&mut verdict.growth, epoch.examples_per_step) {
-            growth.driver = Some("new-example".to_owned());
-            growth.per_unit = Some(tail.slope / examples);
-        }
-        let per_example = epoch
-            .examples_per_step
-            .map(|n| format!(", {} per new example", show_bytes(tail.slope / n)))
-            .unwrap_or_default();
-        verdict.evidence.push(evidence(
-            "first pass over the data",
-            format!(
-                "an epoch is {:.1} steps and ends at step {:.0}{per_example}: if growth ends with it, the floor stays at {}",
-                epoch.steps,
-                epoch.end(),
-                show_bytes(plateau)
-            ),
-        ));
-        verdict.evidence.push(turning(&format!(
-            "not decidable before step {:.0}; growth that goes on after it is a leak",
-            epoch.seen_at()
-        )));
-        verdict
-    }
-
-    pub(super) fn unsettled(&self, mut verdict: Verdict, whole: &Line, tail: &Tail) -> Verdict {
-        verdict.evidence.push(evidence(
-            "flatness is not shown",
-            format!(
-                "the slope since {} may still be up to {}",
-                place(self.axis, tail.from),
-                pace(self.axis, tail.high)
-            ),
-        ));
-        verdict.decides_at = Some(whole.last_x() + tail.length().max(0.25 * whole.span()));
-        verdict.safe_until_then = self.safe(whole, tail, verdict.decides_at);
-        verdict.evidence.push(turning(
-            "a longer look at the same level would show that it is flat",
-        ));
-        verdict
-    }
-
-    /// The floor stopped because there is nothing left to take.
-    pub(super) fn full(&self, mut verdict: Verdict, whole: &Line, grew: Option<&Tail>) -> Verdict {
-        verdict.evidence.push(evidence(
-            "memory is full",
-            format!(
-                "the floor stopped at {}, within 5 % of the limit: that is no plateau",
-                show_bytes(verdict.floor.last)
-            ),
-        ));
-        match grew {
-            Some(tail) => self.leak(verdict, whole, tail),
-            None => {
-                verdict.decides_at = Some(whole.last_x());
-                verdict.safe_until_then = Some(false);
-                verdict
-                    .evidence
-                    .push(turning("the same run with more memory"));
-                verdict
-            }
-        }
-    }
-
-    pub(super) fn settled(
-        &self,
-        mut verdict: Verdict,
-        (whole, line): (&Line, &Line),
-        tail: &Tail,
-        plateau: Plateau,
-        epoch: Option<Epoch>,
-    ) -> Verdict {
-        verdict.creep = tail.low > 0.0 && tail.growth() >= MATERIAL * tail.level;
-        let mostly = tail.growth() > MOSTLY * plateau.rise;
-        // Ten times a run that has hardly begun is no horizon.
-        let few = self.series.count() < growth::FEW_POINTS as u64;
-        let short = self.axis == Axis::Time && whole.span() < growth::LEAST_SECONDS;
-        if verdict.creep && mostly && (few || short) {
-            verdict.evidence.push(evidence(
-                "hardly begun",
-                format!(
-                    "it grows by {} over {}: too short a look to call it creep",
-                    show_bytes(tail.growth()),
-                    stretch(self.axis, tail.length())
-                ),
-            ));
-            verdict.decides_at = Some(whole.last_x() + whole.span());
-            verdict.evidence.push(turning("the same pace for longer"));
-            return verdict;
-        }
-        let creeps = if verdict.creep {
-            ": it creeps, too slowly to matter within ten times this run"
-        } else {
-            ""
-        };
-        verdict.evidence.push(evidence(
-            "floor is flat",
-            format!(
-                "since {} ({}) its slope is at most {}{creeps}",
-                place(self.axis, tail.from),
-                stretch(self.axis, tail.length()),
-                pace(self.axis, tail.high),
-            ),
-        ));
-        let swing = Swing::of(whole);
-        // A rise that is all creep has not ended: nothing to settle.
-        let ended = !(verdict.creep && mostly);
-        let class = self.class(&mut verdict, (whole, line), plateau, swing, epoch, ended);
-        verdict.verdict = class;
-        verdict.leaking = Some(false);
-        verdict.confidence = confidence(class);
-        if let Some(swing) = swing.filter(Swing::named) {
-            if class != Class::Spikes {
-                verdict.also.push(Class::Spikes);
-            }
-            verdict.evidence.push(evidence(
-                "spikes",
-                format!(
-                    "excursions of up to {} over a floor of {} come down again",
-                    show_bytes(swing.highest),
-                    show_bytes(swing.level)
-                ),
-            ));
-        }
-        verdict.evidence.push(turning(&format!(
-            "a floor that rises by more than {} from here",
-            show_bytes((MATERIAL * tail.level).max(MATERIAL_NOISE * tail.noise))
-        )));
-        verdict
-    }
-
-    fn class(
-        &self,
-        verdict: &mut Verdict,
-        (whole, line): (&Line, &Line),
-        plateau: Plateau,
-        swing: Option<Swing>,
-        epoch: Option<Epoch>,
-        ended: bool,
-    ) -> Class {
-        let warm = settle::LEAST_RISE * plateau.level;
-        let body = whole.from(whole.first_x() + whole.span() / 8.0);
-        let late = body
-            .ys
-            .first()
-            .is_some_and(|early| plateau.level - early > warm);
-        if swing.is_some_and(|s| s.large()) && !late {
-            return Class::Spikes;
-        }
-        if ended && plateau.rise > warm {
-            let (at, slope) = plateau.knee(line);
-            verdict.settled_at = Some(at);
-            verdict.plateau = Some(plateau.level);
-            let mut growth = Growth {
-                from: line.xs[plateau.lowest],
-                to: at,
-                bytes: plateau.rise,
-                driver: None,
-                per_unit: None,
-            };
-            let spacing = whole.span() / (whole.len() - 1) as f64;
-            if let Some(epoch) = epoch.filter(|e| e.ended_with(at, spacing)) {
-                growth.driver = Some("new-example".to_owned());
-                growth.per_unit = epoch.examples_per_step.map(|n| slope / n);
-                verdict.evidence.push(evidence(
-                    "growth ends at the epoch",
-                    format!(
-                        "growth stopped at step {:.0}; an epoch is {:.1} steps",
-                        at, epoch.steps
-                    ),
-                ));
-            } else {
-                verdict.evidence.push(evidence(
-                    "growth ended",
-                    format!(
-                        "{} until {}, then level",
-                        show_bytes(plateau.rise),
-                        place(self.axis, at)
-                    ),
-                ));
-            }
-            verdict.growth = Some(growth);
-            return Class::WarmUp;
-        }
-        if swing.is_some_and(|s| s.named()) {
-            Class::Spikes
-        } else {
-            Class::Stable
-        }
     }
 }

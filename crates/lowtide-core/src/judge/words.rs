@@ -21,6 +21,14 @@ pub fn stretch(axis: Axis, length: f64) -> String {
     }
 }
 
+/// The length of an epoch, which is rarely whole: `82.9 steps`, `3m 20s`.
+pub fn epoch_length(axis: Axis, length: f64) -> String {
+    match axis {
+        Axis::Step => format!("{length:.1} steps"),
+        Axis::Time | Axis::Sample => stretch(axis, length),
+    }
+}
+
 /// `21 MB/step`, `3.2 MB/min`: time is told per minute, as people do.
 pub fn pace(axis: Axis, slope: f64) -> String {
     match axis {
@@ -58,6 +66,8 @@ pub fn unit(driver: &str) -> &str {
         "worker-start" => "started worker",
         "recompile" => "slow step",
         "time" => "second",
+        // What an evaluation or a save would be called, had somebody marked it.
+        "excursion" => "unmarked excursion",
         other => other,
     }
 }

@@ -1,6 +1,7 @@
 //! Progress bars: tqdm (Trainer, Lightning, plain loops), Rich (newer Lightning) and Keras. One line
 //! in, one [`Bar`] out; what a bar counts is decided from its description by [`Bar::purpose`].
 
+use super::named::epoch_in;
 use super::text::{clock, leading_number, trailing_fraction};
 
 #[derive(Clone, Debug, PartialEq)]
@@ -13,6 +14,7 @@ pub struct Bar {
     pub elapsed: Option<f64>,
     /// The bar begins anew with each epoch, and the epoch stands on another line.
     pub keras: bool,
+    pub rich: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,9 +88,35 @@ impl Bar {
         purpose_of(&self.label)
     }
 
-    /// The number in `Epoch 3` or `Epoch 3/10`.
-    pub fn epoch(&self) -> Option<u64> {
-        epoch_in(&self.label).map(|(epoch, _)| epoch)
+    /// The numbers in `Epoch 3` or `Epoch 3/10`.
+    pub fn epoch(&self) -> Option<(u64, Option<u64>)> {
+        let (epoch, epochs) = epoch_in(&self.label)?;
+        // Lightning's Rich bar counts from 0 to the last one, `Epoch 0/9`, and not to their number.
+        Some((
+            epoch,
+            epochs.map(|last| last.saturating_add(u64::from(self.rich))),
+        ))
+    }
+}
+
+/// What comes in rounds that are no passes over the data.
+const ROUND_WORDS: [&str; 9] = [
+    "round",
+    "rollout",
+    "episode",
+    "mining",
+    "collect",
+    "cycle",
+    "generation",
+    "shard",
+    "chunk",
+];
+
+impl Bar {
+    /// `Mining round 3:  45%|…`, a bar that begins anew and is no epoch.
+    pub fn names_a_round(&self) -> bool {
+        let lower = self.label.to_ascii_lowercase();
+        ROUND_WORDS.iter().any(|word| lower.contains(word))
     }
 }
 
@@ -120,20 +148,6 @@ pub fn purpose_of(label: &str) -> Purpose {
     }
 }
 
-/// `Epoch 3`, `epoch: 3/10`, `Epoch [3/10]` -> (3, Some(10)).
-pub fn epoch_in(text: &str) -> Option<(u64, Option<u64>)> {
-    let lower = text.to_ascii_lowercase();
-    let at = lower.find("epoch")?;
-    let rest = lower[at + 5..].trim_start_matches(['s', ' ', ':', '=', '[', '#', '(', '\'', '"']);
-    let (epoch, rest) = leading_number(rest)?;
-    let total = rest
-        .trim_start()
-        .strip_prefix('/')
-        .and_then(|r| leading_number(r.trim_start()))
-        .map(|(total, _)| total);
-    Some((epoch, total))
-}
-
 /// `desc:  12%|##   | 12/240 [00:10<03:00,  1.20it/s, loss=1.2]`, also without description or bar,
 /// and without a total: `12it [00:10,  1.20it/s]`.
 fn tqdm(line: &str) -> Option<Bar> {
@@ -159,6 +173,7 @@ fn tqdm(line: &str) -> Option<Bar> {
         total,
         elapsed: Some(elapsed),
         keras: false,
+        rich: false,
     })
 }
 
@@ -186,6 +201,7 @@ fn keras(line: &str) -> Option<Bar> {
         total: Some(total),
         elapsed: None,
         keras: true,
+        rich: false,
     })
 }
 
@@ -202,6 +218,7 @@ fn rich(line: &str) -> Option<Bar> {
         total: Some(total),
         elapsed: clock(rest.trim_start()).map(|(seconds, _)| seconds),
         keras: false,
+        rich: true,
     })
 }
 
@@ -296,7 +313,5 @@ mod tests {
         ] {
             assert_eq!(purpose_of(label), purpose, "{label}");
         }
-        assert_eq!(epoch_in("Epoch [3/10]"), Some((3, Some(10))));
-        assert_eq!(epoch_in("Train Epoch: 7 [640/60000]"), Some((7, None)));
     }
 }

@@ -5,6 +5,7 @@
 use std::fmt;
 
 use super::bar::{Bar, Purpose};
+use super::parts::Part;
 use super::plain::{Plain, Word};
 
 /// How many different counters are remembered. Real logs have a handful.
@@ -52,8 +53,16 @@ pub struct Sighting {
     pub n: u64,
     pub total: Option<u64>,
     pub epoch: Option<u64>,
+    /// How many epochs there are, where the line says so.
+    pub epochs: Option<u64>,
+    /// That number holds for epochs counted from 0, too.
+    pub from_zero: bool,
+    /// `epoch 0.31` on the same line.
+    pub part: Option<Part>,
     /// Counts from the start of the epoch that the same line names.
     pub per_epoch: bool,
+    /// It says itself that it counts a round of something that is no pass over the data.
+    pub in_rounds: bool,
     pub elapsed: Option<f64>,
     pub purpose: Purpose,
     strength: u8,
@@ -91,8 +100,12 @@ impl Sighting {
             },
             n: bar.n,
             total: bar.total,
-            epoch: bar.epoch(),
+            epoch: bar.epoch().map(|(epoch, _)| epoch),
+            epochs: bar.epoch().and_then(|(_, epochs)| epochs),
+            from_zero: bar.rich,
+            part: None,
             per_epoch: bar.keras || bar.epoch().is_some(),
+            in_rounds: bar.names_a_round(),
             elapsed: bar.elapsed,
             purpose,
             strength: match purpose {
@@ -112,20 +125,32 @@ impl Sighting {
             n: plain.n,
             total: plain.total,
             epoch: plain.epoch,
+            epochs: plain.epochs,
+            from_zero: false,
+            part: plain.part,
             per_epoch: plain.epoch.is_some() && matches!(plain.word, Word::Bracket | Word::Batch),
+            in_rounds: false,
             elapsed: None,
             purpose: plain.purpose,
             strength: match plain.word {
                 Word::GlobalStep => strength::SAYS_TRAINING,
                 Word::Step | Word::Iteration => strength::COUNTS,
                 Word::Batch => strength::BATCH,
-                Word::Bracket => strength::BRACKET,
+                Word::Bracket | Word::Index => strength::BRACKET,
             },
         }
     }
 
     fn is_bar(&self) -> bool {
         self.counter.kind == Kind::Bar
+    }
+
+    pub fn is_keras(&self) -> bool {
+        self.counter.kind == Kind::Keras
+    }
+
+    pub fn is_index(&self) -> bool {
+        self.counter.kind == Kind::Plain(Word::Index)
     }
 }
 
@@ -151,11 +176,20 @@ struct Tracked {
     elapsed: Option<f64>,
     /// It reached its total, or its process died.
     over: bool,
+    /// Trainer vouches for it.
+    confirmed: bool,
     /// Sightings since the followed counter was last seen.
     alone: u32,
     /// Where the followed counter stood when this one began.
     began_at: u64,
     aligned: u32,
+}
+
+impl Tracked {
+    fn confirm(&mut self) {
+        self.confirmed = true;
+        self.strength = self.strength.max(strength::CONFIRMED);
+    }
 }
 
 #[derive(Debug, Default)]
@@ -175,6 +209,7 @@ impl Chooser {
                 total: None,
                 elapsed: None,
                 over: false,
+                confirmed: false,
                 alone: 0,
                 began_at: 0,
                 aligned: 0,
@@ -187,6 +222,24 @@ impl Chooser {
         self.followed.map(|at| &self.tracked[at].counter)
     }
 
+    /// A bar is followed: Trainer draws it anew right behind each dictionary.
+    pub fn follows_bar(&self) -> bool {
+        self.followed().is_some_and(|c| c.kind == Kind::Bar)
+    }
+
+    /// The followed counter counts the whole run: lines with a word for steps do, and of the bars
+    /// those that Trainer vouches for. Others may begin anew with each epoch.
+    pub fn counts_whole_run(&self) -> bool {
+        let counts = |tracked: &Tracked| match tracked.counter.kind {
+            Kind::Plain(word) => {
+                matches!(word, Word::GlobalStep | Word::Step | Word::Iteration)
+            }
+            Kind::Bar => tracked.confirmed,
+            Kind::Keras => false,
+        };
+        self.followed.is_some_and(|at| counts(&self.tracked[at]))
+    }
+
     /// A Trainer dictionary or settings block: the bar with this total (or the bar that is followed,
     /// when no total is known) counts optimizer steps for sure.
     pub fn confirm(&mut self, total: Option<u64>) {
@@ -194,7 +247,7 @@ impl Chooser {
             Some(_) => {
                 for tracked in &mut self.tracked {
                     if tracked.counter.kind == Kind::Bar && tracked.total == total {
-                        tracked.strength = tracked.strength.max(strength::CONFIRMED);
+                        tracked.confirm();
                     }
                 }
             }
@@ -203,7 +256,7 @@ impl Chooser {
                     && tracked.counter.kind == Kind::Bar
                     && !tracked.over
                 {
-                    tracked.strength = tracked.strength.max(strength::CONFIRMED);
+                    tracked.confirm();
                 }
             }
         }
@@ -287,6 +340,7 @@ impl Chooser {
                     total: seen.total,
                     elapsed: None,
                     over: false,
+                    confirmed: false,
                     alone: 0,
                     began_at: stands_at,
                     aligned: 0,
@@ -296,7 +350,7 @@ impl Chooser {
         };
         let tracked = &mut self.tracked[at];
         if seen.is_bar() && planned.is_some() && seen.total == planned {
-            tracked.strength = tracked.strength.max(strength::CONFIRMED);
+            tracked.confirm();
         }
         if seen.n < tracked.n {
             if tracked.over && stands_at == tracked.began_at.saturating_add(1) {

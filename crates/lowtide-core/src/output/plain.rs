@@ -1,7 +1,9 @@
 //! Steps that a loop prints itself: `Step 10: …`, `step 10/100`, `[10/100]`, `iter 10`,
 //! `global_step=10`, `Epoch 3/10`, `Epoch [1][50/7330]`.
 
-use super::bar::{Purpose, epoch_in, purpose_of};
+use super::bar::{Purpose, purpose_of};
+use super::named::{epoch_in, part_in};
+use super::parts::Part;
 use super::text::{leading_grouped, leading_number};
 
 #[derive(Clone, Debug, PartialEq)]
@@ -9,8 +11,11 @@ pub struct Plain {
     pub word: Word,
     pub n: u64,
     pub total: Option<u64>,
-    /// The number behind `epoch` on the same line.
+    /// The number behind `epoch` on the same line, and that of all epochs.
     pub epoch: Option<u64>,
+    pub epochs: Option<u64>,
+    /// `epoch 0.31` instead.
+    pub part: Option<Part>,
     pub purpose: Purpose,
 }
 
@@ -22,6 +27,8 @@ pub enum Word {
     Batch,
     /// `[10/100]` without a word.
     Bracket,
+    /// `[25] epoch=0.31`: a step, or just as well the number of a process.
+    Index,
 }
 
 impl Word {
@@ -32,6 +39,7 @@ impl Word {
             Word::Iteration => "iter N",
             Word::Batch => "batch N",
             Word::Bracket => "[N/M]",
+            Word::Index => "[N]",
         }
     }
 }
@@ -57,12 +65,18 @@ pub fn parse(line: &str) -> Option<Plain> {
         return None;
     }
     let lower = line.to_ascii_lowercase();
-    let (at, word, n, total) = worded(&lower).or_else(|| bracketed(&lower))?;
+    let part = part_in(&lower);
+    let (at, word, n, total) = worded(&lower)
+        .or_else(|| bracketed(&lower))
+        .or_else(|| part.and_then(|_| indexed(&lower)))?;
+    let epoch = epoch_in(&lower);
     Some(Plain {
         word,
         n,
         total,
-        epoch: epoch_in(&lower).map(|(epoch, _)| epoch),
+        epoch: epoch.map(|(epoch, _)| epoch),
+        epochs: epoch.and_then(|(_, epochs)| epochs),
+        part,
         purpose: match purpose_of(&lower[..at]) {
             // A word before the counter tells an evaluation; anything else says nothing here.
             Purpose::Eval => Purpose::Eval,
@@ -135,6 +149,12 @@ fn bracketed(lower: &str) -> Option<(usize, Word, u64, Option<u64>)> {
     })
 }
 
+/// `[25] …` at the start of a line.
+fn indexed(lower: &str) -> Option<(usize, Word, u64, Option<u64>)> {
+    let (n, rest) = leading_number(lower.trim_start().strip_prefix('[')?)?;
+    rest.starts_with(']').then_some((0, Word::Index, n, None))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -189,6 +209,10 @@ mod tests {
             ),
             ("{\"step\": 40, \"rss\": 123}", Word::Step, 40, None, None),
             ("Training step 5 of 60", Word::Step, 5, Some(60), None),
+            ("step 25 epoch 0.31 loss 1.2", Word::Step, 25, None, None),
+            ("epoch: 0.31 | step: 25", Word::Step, 25, None, None),
+            ("[25] epoch=0.31", Word::Index, 25, None, None),
+            ("step 10/9 epoch 3.", Word::Step, 10, None, Some(3)),
         ] {
             let plain = parse(line).unwrap_or_else(|| panic!("nothing in {line}"));
             assert_eq!(
@@ -208,6 +232,8 @@ mod tests {
             "step 0.5",
             "warmup_steps = 10",
             "2024-01-01 10:00:00 hello",
+            "[25] epoch 2",
+            "[0] epoch time 0.31 s",
         ] {
             assert_eq!(parse(line), None, "{line}");
         }

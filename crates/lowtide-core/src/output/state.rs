@@ -3,6 +3,7 @@
 
 use serde::Deserialize;
 
+use super::epoch::Length;
 use crate::mark::{Geometry, Mark, MarkSource, Phase};
 use crate::units::Micros;
 
@@ -32,13 +33,19 @@ pub fn trainer_state(bytes: &[u8], at: Micros) -> Result<Mark, StateError> {
     // Steps and epochs done give the length of an epoch exactly; the planned totals are rounded up.
     let epoch_steps = match state.epoch.and_then(positive) {
         Some(epoch) if state.global_step > 0 => Some(state.global_step as f64 / epoch),
-        _ => max_steps.zip(epochs).map(|(steps, epochs)| steps / epochs),
+        _ => max_steps.zip(epochs).and_then(|(steps, epochs)| {
+            let mut length = Length::default();
+            length.planned(steps as u64, epochs as u64);
+            length.plan()?.value
+        }),
     };
     Ok(Mark {
         at,
         source: MarkSource::TrainerState,
         step: Some(state.global_step),
-        total_steps: max_steps.map(|v| v as u64),
+        total_steps: max_steps
+            .map(|v| v as u64)
+            .filter(|total| *total >= state.global_step),
         epoch: state.epoch.filter(|e| e.is_finite() && *e >= 0.0),
         phase: Some(Phase::Save),
         geometry: Some(Geometry {

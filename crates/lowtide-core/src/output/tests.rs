@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::mark::Phase;
 
 fn marks(text: &str) -> Vec<Mark> {
     let mut reader = StepReader::new();
@@ -236,6 +237,10 @@ fn piece() -> impl Strategy<Value = Vec<u8>> {
         Just(b"12/240 [00:10<03:00, 1.2it/s]".to_vec()),
         Just(b"Epoch 3/10".to_vec()),
         Just(b"Step ".to_vec()),
+        Just(b"\nstep 18446744073709551615 epoch 0.31\n".to_vec()),
+        Just(b"\nEpoch ".to_vec()),
+        Just(b"epoch 0.".to_vec()),
+        Just(b"\n[3] epoch=1.".to_vec()),
         Just(b"{'loss': 1.0, 'epoch': 0.5}".to_vec()),
         Just(b"  Num examples = 663 | Total steps = 3".to_vec()),
         Just(b"Batch size per device = 18446744073709551615 | Gradient accumulation steps = 9 | Total batch size = 18".to_vec()),
@@ -271,4 +276,24 @@ proptest! {
     fn any_bytes_as_a_state_file(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         let _ = trainer_state(&bytes, Micros(0));
     }
+}
+
+/// Its own lines stand in the same file where a job's errors go to one.
+#[test]
+fn what_lowtide_says_between_the_steps_is_no_step() {
+    let mut reader = StepReader::new();
+    let mut marks = Vec::new();
+    for step in 1..40 {
+        let said =
+            "lowtide: growing, not decided: 52 kB per step; this run needs 1 GB until step 3300\n";
+        let text = format!("step {step}/3300\n{said}");
+        marks.extend(reader.feed(text.as_bytes(), Micros(step)));
+    }
+    assert!(
+        marks
+            .iter()
+            .all(|mark| mark.step.is_none_or(|step| step < 40))
+    );
+    assert!(marks.iter().all(|mark| mark.phase != Some(Phase::Start)));
+    assert_eq!(marks.last().and_then(|mark| mark.step), Some(39));
 }

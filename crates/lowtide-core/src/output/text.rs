@@ -1,5 +1,14 @@
 //! Small readers of numbers inside a line of text, shared by the formats.
 
+/// How everything begins that lowtide says beside a job. Where the job's errors go to a file, these lines
+/// stand in it too, with steps and sizes that are not the job's.
+const OUR_LEAD: &str = "lowtide: ";
+
+/// The part of a line that the job wrote: ours may come behind the unfinished line of a bar.
+pub fn jobs_own(line: &str) -> &str {
+    line.find(OUR_LEAD).map_or(line, |at| &line[..at])
+}
+
 /// A whole number at the start, and what follows: `12/240` -> (12, "/240").
 pub fn leading_number(text: &str) -> Option<(u64, &str)> {
     let end = text
@@ -70,5 +79,12 @@ mod tests {
         assert_eq!(clock("1:02:03<"), Some((3723.0, "<")));
         assert_eq!(clock("10<"), None);
         assert_eq!(leading_number("99999999999999999999"), None);
+    }
+
+    #[test]
+    fn what_lowtide_says_is_not_the_jobs() {
+        assert_eq!(jobs_own("step 12/240"), "step 12/240");
+        assert_eq!(jobs_own("lowtide: growing until step 3300"), "");
+        assert_eq!(jobs_own("5%|# | 12/240 lowtide: leak"), "5%|# | 12/240 ");
     }
 }

@@ -1,6 +1,7 @@
 //! What Hugging Face's Trainer and Unsloth print besides bars: log dictionaries
 //! (`{'loss': 1.2, 'epoch': 0.12}`), the block of settings before training, and a few headings.
 
+use super::parts::Part;
 use super::text::leading_grouped;
 use crate::mark::{Geometry, Phase};
 
@@ -8,6 +9,8 @@ use crate::mark::{Geometry, Phase};
 #[derive(Clone, Debug, PartialEq)]
 pub struct LogDict {
     pub epoch: Option<f64>,
+    /// The same, where it is a part of an epoch: a whole number may be an index.
+    pub part: Option<Part>,
     pub step: Option<u64>,
     pub kind: DictKind,
 }
@@ -37,6 +40,7 @@ pub fn log_dict(line: &str) -> Option<LogDict> {
     let number = |name| key(text, name).and_then(number_at).filter(|v| *v >= 0.0);
     Some(LogDict {
         epoch: number("epoch"),
+        part: key(text, "epoch").and_then(part_at),
         step: number("step")
             .or_else(|| number("global_step"))
             .map(|v| v as u64),
@@ -62,6 +66,23 @@ fn number_at(text: &str) -> Option<f64> {
     text[..end].parse().ok().filter(|v: &f64| v.is_finite())
 }
 
+/// Trainer prints epochs with two digits, newer versions with four significant ones; both leave zeros
+/// at the end out.
+fn part_at(text: &str) -> Option<Part> {
+    let epoch = number_at(text).filter(|epoch| *epoch > 0.0 && epoch.fract() != 0.0)?;
+    let (_, behind) = text.split_once('.')?;
+    let digits = behind
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(behind.len());
+    let least = match epoch {
+        ..100.0 => 2,
+        ..1000.0 => 1,
+        _ => 0,
+    };
+    // `1e-3` says nothing of an epoch that could be used.
+    (!behind[digits..].starts_with(['e', 'E'])).then(|| Part::new(epoch, digits.max(least)))
+}
+
 /// One line of the settings block; several settings may share it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Settings {
@@ -70,6 +91,8 @@ pub struct Settings {
     pub total_steps: Option<u64>,
     /// Examples per optimizer step over all processes.
     pub total_batch: Option<u64>,
+    /// Optimizer steps in an epoch, as newer versions print them.
+    pub epoch_steps: Option<u64>,
 }
 
 pub fn settings(line: &str) -> Option<Settings> {
@@ -94,6 +117,8 @@ pub fn settings(line: &str) -> Option<Settings> {
             &mut found.geometry.accumulate
         } else if name.ends_with("data parallel gpus") {
             &mut found.geometry.world
+        } else if name.ends_with("num update steps per epoch") {
+            &mut found.epoch_steps
         } else if name.ends_with("num epochs") {
             &mut found.epochs
         } else if name.ends_with("total optimization steps") || name.ends_with("total steps") {
@@ -137,6 +162,7 @@ mod tests {
             dict,
             Some(LogDict {
                 epoch: Some(0.12),
+                part: Some(Part::new(0.12, 2)),
                 step: None,
                 kind: DictKind::Train
             })
@@ -145,6 +171,11 @@ mod tests {
         assert_eq!(quoted, dict);
         let eval = log_dict("{'eval_loss': 0.9, 'eval_runtime': 1.2, 'epoch': 1.0}").unwrap();
         assert_eq!((eval.kind, eval.epoch), (DictKind::Eval, Some(1.0)));
+        assert_eq!(eval.part, None);
+        let half = log_dict("{'loss': '0.9', 'epoch': '0.5'}").unwrap();
+        assert_eq!(half.part, Some(Part::new(0.5, 2)));
+        let fine = log_dict("{'loss': '0.9', 'epoch': '1.207'}").unwrap();
+        assert_eq!(fine.part, Some(Part::new(1.207, 3)));
         let last = log_dict("{'train_runtime': 60.1, 'train_loss': 0.4, 'epoch': 3.0}").unwrap();
         assert_eq!(last.kind, DictKind::Summary);
         for line in ["{'a': 1}", "{\"loss_fn\": 3}", "loss: 3", "{'eval_bleu': 3"] {

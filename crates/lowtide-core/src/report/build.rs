@@ -6,20 +6,15 @@ use crate::point::{Context, Track};
 use crate::process::{ProcId, Role};
 use crate::run::{ProcessTrack, Subject, Summary};
 use crate::series::Series;
-use crate::verdict::{Axis, Class, Meter, Verdict};
+use crate::verdict::{Axis, Meter, Verdict};
 
 use super::fold::{Detail, Picture};
+use super::forecast::forecast;
 use super::grid::{Column, Grid, Range};
 use super::told::{epoch_ends, step_of};
 use super::{
-    Event, Forecast, KindName, Line, LineName, LookRow, Process, Report, Room, SCHEMA, Stack,
-    Taxonomy,
+    Event, KindName, Line, LineName, LookRow, Process, Report, Room, SCHEMA, Stack, Taxonomy,
 };
-
-/// How far a forecast is drawn when nothing says how far it matters: a quarter of what was seen.
-const AHEAD: f64 = 0.25;
-/// And at most as far ahead as was seen: beyond that the picture would be mostly guess.
-const AHEAD_AT_MOST: f64 = 1.0;
 
 const TREE: &str = "tree";
 const SERIES: &str = "series";
@@ -60,7 +55,7 @@ impl Picture {
             spans: self.told.spans(to),
             epochs: self.told.epochs(self.run.geometry().steps_per_epoch()),
             floor: floor(series),
-            forecast: forecast(&verdict, series),
+            forecast: forecast(&verdict, series, self.beside(&decides)),
             room: self.room(&decides, &verdict, &summary),
             processes: self
                 .run
@@ -174,6 +169,13 @@ impl Picture {
             x: columns.iter().map(|c| short(c.x)).collect(),
             total: columns.iter().map(|c| c.total).collect(),
         })
+    }
+
+    /// What the tree holds that this line does not.
+    fn beside(&self, name: &LineName) -> f64 {
+        let now = |grid: &Grid<Range>| grid.columns().last().map(|c| c.high as f64);
+        let whole = now(&self.tree).zip(self.grid(name).and_then(now));
+        whole.map_or(0.0, |(tree, line)| (tree - line).max(0.0))
     }
 
     fn room(&self, decides: &LineName, verdict: &Verdict, summary: &Summary) -> Option<Room> {
@@ -294,7 +296,7 @@ impl Report {
             spans: Vec::new(),
             epochs: epoch_ends(epoch_steps.filter(|_| on_steps), to).collect(),
             floor: floor(series),
-            forecast: forecast(&verdict, series),
+            forecast: forecast(&verdict, series, 0.0),
             room: verdict.limit.map(|limit| Room {
                 until: limit,
                 limit,
@@ -329,33 +331,6 @@ fn floor(series: &Series) -> Vec<[f64; 2]> {
                 .min_by(|a, b| a[1].total_cmp(&b[1]))
         })
         .collect()
-}
-
-fn forecast(verdict: &Verdict, series: &Series) -> Option<Forecast> {
-    let (first, last) = series.buckets().first().zip(series.buckets().last())?;
-    let (from, seen) = (last.last, last.last - first.first);
-    if seen <= 0.0 {
-        return None;
-    }
-    // As far as it matters: until memory runs out, or until the verdict falls.
-    let matters = match verdict.verdict {
-        Class::Leak => verdict
-            .oom
-            .map(|oom| oom.high.unwrap_or(oom.at).max(oom.at)),
-        Class::TooEarly => verdict.decides_at,
-        Class::WarmUp | Class::Spikes | Class::Stable => None,
-    };
-    let ahead = matters.map_or(AHEAD * seen, |x| (x - from) * 1.05);
-    Some(Forecast {
-        axis: verdict.axis,
-        from,
-        to: from + ahead.clamp(AHEAD * seen, AHEAD_AT_MOST * seen),
-        bytes: verdict.floor.last,
-        low: verdict.rate.low,
-        value: verdict.rate.value,
-        high: verdict.rate.high,
-        plateau: verdict.predicted_plateau,
-    })
 }
 
 fn events(events: &[(crate::units::Micros, crate::entry::EventKind, String)]) -> Vec<Event> {

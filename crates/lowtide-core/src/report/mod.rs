@@ -5,6 +5,7 @@
 
 mod build;
 mod fold;
+mod forecast;
 pub mod grid;
 #[cfg(test)]
 mod tests;
@@ -94,7 +95,8 @@ pub struct Stack {
     pub parts: Vec<Vec<u64>>,
 }
 
-/// Where the deciding line goes from here if nothing changes: a range of slopes from its last floor.
+/// Where the deciding line goes from here if nothing changes: a range of slopes from its last floor, to
+/// what the run needs at its last step where that is known.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Forecast {
     pub axis: Axis,
@@ -102,11 +104,11 @@ pub struct Forecast {
     pub to: f64,
     /// The floor at `from`.
     pub bytes: f64,
-    /// Bytes per unit of the axis: the rate and its 95 % interval.
+    /// Bytes per unit of the axis: the rate or the way to what is needed, with the ends of its range.
     pub low: f64,
     pub value: f64,
     pub high: f64,
-    /// Where growth would end if it ends with the epoch.
+    /// Where growth would end, if it ends with the epoch or as is known from elsewhere.
     pub plateau: Option<f64>,
 }
 

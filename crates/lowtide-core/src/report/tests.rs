@@ -1,13 +1,15 @@
 use crate::entry::{Entry, EventKind, Header};
+use crate::judge::judge;
 use crate::look::{Allocator, Counts, Kind, Look, LookWhy, Part};
-use crate::mark::{Mark, Phase};
-use crate::point::{Point, Track};
+use crate::mark::{Geometry, Mark, Phase};
+use crate::point::{Context, Point, Track};
 use crate::process::{Facts, Member, ProcId, Role};
 use crate::sample::{Limit, LimitFrom, Reading, Sample, TreeSum};
 use crate::series::Series;
 use crate::units::{Bytes, Micros};
-use crate::verdict::{Axis, Class, Meter};
+use crate::verdict::{Axis, Class, Meter, Needs, Outlook};
 
+use super::forecast::forecast;
 use super::{Detail, LineName, Picture, Report};
 
 const MB: u64 = 1_000_000;
@@ -68,6 +70,10 @@ fn leaking(seconds: u64, spike: u64, detail: Detail) -> Picture {
             at,
             step: Some(second + 1),
             epoch: Some(second as f64 / 100.0),
+            geometry: Some(Geometry {
+                epoch_steps: Some(100.0),
+                ..Geometry::default()
+            }),
             phase: Some(if second % 100 > 95 {
                 Phase::Eval
             } else {
@@ -204,6 +210,9 @@ fn looks_and_events_are_shown() {
             }],
             held: Bytes(2 * bytes),
             allocator: Allocator::Glibc,
+            reserved: Vec::new(),
+            pools: Vec::new(),
+            python: None,
             counts: Counts::default(),
             incomplete: Vec::new(),
             wall: Micros(1),
@@ -249,4 +258,48 @@ fn an_evaluation_at_the_end_is_not_drawn_as_floor() {
     let report = leaking(200, 199, Detail::FILE).report(Detail::FILE);
     let last = report.floor.last().unwrap();
     assert!(last[1] <= report.verdict.floor.last, "{last:?}");
+}
+
+#[test]
+fn a_forecast_of_growth_goes_to_what_the_run_needs_at_its_end() {
+    let mut series = Series::new(Axis::Step, Meter::Held);
+    (0..=100)
+        .for_each(|step| series.push(Point::new(f64::from(step), 1e9 + 1e7 * f64::from(step))));
+    let mut verdict = judge(&series, &Context::default());
+    verdict.verdict = Class::TooEarly;
+    verdict.growing = true;
+    verdict.floor.last = 2e9;
+    let needs = Needs {
+        value: 4e9,
+        low: 2.5e9,
+        high: 5e9,
+    };
+    verdict.outlook = Some(Outlook {
+        ends_at: Some(150.0),
+        seconds: None,
+        needs,
+        fits: None,
+        futures: Vec::new(),
+        later: Vec::new(),
+        others: None,
+        others_hold: None,
+        says: String::new(),
+    });
+    // Half a gigabyte of it is others': the line itself comes to 2, 3.5 and 4.5.
+    let there = forecast(&verdict, &series, 5e8).unwrap();
+    assert_eq!((there.from, there.to, there.bytes), (100.0, 150.0, 2e9));
+    assert_eq!([there.low, there.value, there.high], [0.0, 3e7, 5e7]);
+
+    // What is far ahead is drawn as far as was seen, at the same slope.
+    verdict.outlook.as_mut().unwrap().ends_at = Some(1100.0);
+    let there = forecast(&verdict, &series, 5e8).unwrap();
+    assert_eq!((there.to, there.value), (200.0, 1.5e6));
+
+    // A line that does not rise is not drawn up to a peak that comes and goes.
+    verdict.growing = false;
+    verdict.verdict = Class::Spikes;
+    let there = forecast(&verdict, &series, 5e8).unwrap();
+    assert_eq!(there.value, verdict.rate.value);
+    verdict.outlook.as_mut().unwrap().seconds = Some(0.0);
+    assert_eq!(forecast(&verdict, &series, 5e8), None, "the run is over");
 }

@@ -29,8 +29,12 @@ impl Attempts {
             let mut verdict = verdict.clone();
             verdict.limit = now.limit;
             verdict.headroom = now.headroom;
-            // It spoke of that attempt's room; a restart gave the memory back.
+            // It spoke of that attempt's room; a restart gave the memory back, and what the run needs
+            // is what the running attempt needs.
             verdict.oom = None;
+            verdict.outlook = now.outlook.clone();
+            verdict.growing = now.growing;
+            verdict.steady = now.steady;
             (verdict, series, *subject)
         })
     }

@@ -152,7 +152,7 @@ impl Run {
             limit: look.limit.clone(),
             holders,
             step: self.steps.furthest(),
-            total_steps: self.steps.total(),
+            total_steps: self.total_steps(),
             steps: self
                 .steps
                 .newest()

@@ -4,14 +4,15 @@
 //! verdict: what grew is material for the tree, and the tree's own line allows that growth.
 
 use crate::explain::{self, Explanation};
-use crate::judge::judge;
-use crate::point::Context;
+use crate::judge::{judge, outlook};
+use crate::point::{Context, Reserve, Round, RoundKind};
 use crate::process::ProcId;
 use crate::series::Series;
 use crate::units::Bytes;
-use crate::verdict::{Axis, Class, Evidence, Meter, ProcessRef, Verdict};
+use crate::verdict::{Axis, Class, Evidence, Meter, Outlook, ProcessRef, Verdict};
 
 use super::Run;
+use super::happened::Count;
 use super::track::{Lines, ProcessTrack};
 
 /// Growth below this share of the tree's level is nobody's leak: the judge's own materiality, 1 %.
@@ -25,6 +26,12 @@ const LIVED: f64 = 0.25;
 
 /// And it must have been there at the end, give or take how long a job takes to end.
 const UNTIL: f64 = 0.8;
+
+/// A process's outlook is the run's when it makes this share of the tree's growth.
+const CARRIES: f64 = 0.9;
+
+/// What others hold of the limit is told from this share of it on.
+const HELD_BY_OTHERS: f64 = 0.1;
 
 /// A process is named for a leak of the tree when it makes at least half of it.
 const NAMED: f64 = 0.5;
@@ -82,7 +89,7 @@ impl Run {
     pub(super) fn decided_now(&self) -> (Verdict, &Series, Subject) {
         let tree = Candidate {
             who: Who::Tree,
-            verdict: self.judge_lines(&self.tree),
+            verdict: self.judge_tree(),
         };
         let level = self.tree.extremes.max.max(1.0);
         // In a script of short commands the one watched last says nothing of the run.
@@ -91,7 +98,7 @@ impl Run {
             .filter(|(track, _)| track.member.role.trains() || self.lived_long(track))
             .map(|(track, _)| Candidate {
                 who: Who::Process(track),
-                verdict: self.judge_lines(&track.lines),
+                verdict: self.judge_process(track),
             });
         let others = self.other_candidates(level);
         let chosen = self.choose(&tree, watched.as_ref(), &others, level);
@@ -110,7 +117,50 @@ impl Run {
             Who::Tree => Subject::Tree,
             Who::Gpu => Subject::Gpu,
         };
-        (self.finish(chosen), self.series_of(lines), subject)
+        let mut verdict = self.finish(chosen);
+        if subject != Subject::Gpu {
+            verdict.outlook = self.outlook(chosen, lines, &tree);
+        }
+        (verdict, self.series_of(lines), subject)
+    }
+
+    /// What the whole run needs: the tree's outlook, or that of the process that carries its growth with
+    /// what the others of the tree hold now.
+    fn outlook(
+        &self,
+        chosen: &Candidate<'_>,
+        lines: &Lines,
+        tree: &Candidate<'_>,
+    ) -> Option<Outlook> {
+        let over = self.is_over();
+        let carries = chosen.moved() >= CARRIES * tree.moved() && !over;
+        let own = chosen.verdict.outlook.as_ref().filter(|_| carries);
+        let mut outlook = own.or(tree.verdict.outlook.as_ref())?.clone();
+        if own.is_some() {
+            let beside = self.tree.extremes.last - lines.extremes.last;
+            let seen = self.tree.extremes.max.max(self.attempts.peak);
+            outlook.shift(beside, seen);
+        }
+        let limit = self.limit_override.or(self.limit.as_ref().map(|l| l.bytes));
+        let limit = limit.map(Bytes::as_f64);
+        // A limit that the user set is this run's alone, and a run that is over had what it needed.
+        let shared = self.limit.as_ref();
+        let shared = shared.filter(|_| !over && self.limit_override.is_none());
+        let others = shared.map_or(0.0, |limit| {
+            (limit.used.as_f64() - self.tree.extremes.last).max(0.0)
+        });
+        outlook.measure(limit.map(|limit| limit - others));
+        outlook.others = shared.and_then(|limit| self.others.per_minute(limit));
+        let worth_telling = limit.is_some_and(|limit| others >= HELD_BY_OTHERS * limit);
+        outlook.others_hold = worth_telling.then_some(others);
+        outlook::tell(&mut outlook, chosen.verdict.axis, limit);
+        Some(outlook)
+    }
+
+    /// The job has ended, and somebody saw it.
+    fn is_over(&self) -> bool {
+        let nobody = || self.processes.values().all(|track| track.gone.is_some());
+        self.end.is_some_and(|exit| exit.is_some() || nobody())
     }
 
     /// The verdict with its suspects, its series, and what explains it. For when it is asked, not for
@@ -142,12 +192,50 @@ impl Run {
         }
     }
 
-    pub(super) fn judge_lines(&self, lines: &Lines) -> Verdict {
+    /// A process by itself: the looks into it say where its growth ends.
+    fn judge_process(&self, track: &ProcessTrack) -> Verdict {
+        let shards = self.shards(track.member.role.name());
+        self.judge_lines(&track.lines, self.reserve_of(track.member.id), shards)
+    }
+
+    /// All processes of one role as one line.
+    pub(super) fn judge_role(&self, role: &str, lines: &Lines) -> Verdict {
+        let reserved = self.reserve_for(lines, self.on_steps());
+        self.judge_lines(lines, reserved, self.shards(role))
+    }
+
+    fn judge_tree(&self) -> Verdict {
+        let on_steps = self.on_steps();
+        // Whoever grew most sets how much of the data each of them sees in a pass.
+        let most = self.roles.iter().max_by(|a, b| {
+            let grew = |lines: &Lines| lines.grew(on_steps);
+            grew(&a.1.lines).total_cmp(&grew(&b.1.lines))
+        });
+        let shards = most.map_or(1.0, |(role, _)| self.shards(role));
+        self.judge_lines(&self.tree, self.reserve_for(&self.tree, on_steps), shards)
+    }
+
+    /// How many processes share one pass over the data with one of this role: workers, and ranks.
+    fn shards(&self, role: &str) -> f64 {
+        self.roles.get(role).map_or(1.0, |track| track.most as f64)
+    }
+
+    fn judge_lines(&self, lines: &Lines, reserved: Option<Reserve>, shards: f64) -> Verdict {
         let series = self.series_of(lines);
         let headroom = self.headroom();
         // The limit holds for all that counts against it; this line may take what is left.
         let limit = headroom.map(|left| Bytes((lines.extremes.last + left).max(0.0) as u64));
-        judge(series, &self.context(limit))
+        let context = Context {
+            reserved,
+            shards,
+            ..self.context(limit)
+        };
+        judge(series, &context)
+    }
+
+    /// The limit of host memory says nothing of it.
+    fn judge_gpu(&self, lines: &Lines) -> Verdict {
+        judge(self.series_of(lines), &self.context(None))
     }
 
     fn context(&self, limit: Option<Bytes>) -> Context {
@@ -157,7 +245,32 @@ impl Run {
             marked: self.on_steps(),
             first_step: self.steps.first().map(|step| step as f64),
             resumed: self.attempts.restarts > 0,
+            total_steps: self.total_steps().map(|total| total as f64),
+            over: self.is_over(),
+            shards: 1.0,
+            reserved: None,
+            epoch_ends: self.places(&self.happened.epochs),
+            rounds: self.rounds(),
         }
+    }
+
+    /// Where something happened, on the axis that is judged.
+    fn places(&self, count: &Count) -> Vec<f64> {
+        let on_steps = self.on_steps();
+        count.places(|at| if on_steps { at.step } else { Some(at.seconds) })
+    }
+
+    /// Where evaluations and saves began, on the axis that is judged.
+    fn rounds(&self) -> Vec<Round> {
+        let kinds = [
+            (RoundKind::Evaluation, &self.happened.evaluations),
+            (RoundKind::Save, &self.happened.saves),
+        ];
+        let of = |(kind, count): (RoundKind, &Count)| {
+            let round = move |x| Round { kind, x };
+            self.places(count).into_iter().map(round)
+        };
+        kinds.into_iter().flat_map(of).collect()
     }
 
     /// What is left below the limit; negative when it is passed.
@@ -201,7 +314,12 @@ impl Run {
             .chain(gpu)
             .map(|(who, lines)| Candidate {
                 who,
-                verdict: self.judge_lines(lines),
+                verdict: match who {
+                    Who::Process(track) => self.judge_process(track),
+                    Who::Role(role) => self.judge_role(role, lines),
+                    Who::Tree => self.judge_tree(),
+                    Who::Gpu => self.judge_gpu(lines),
+                },
             })
             .collect()
     }
@@ -213,37 +331,20 @@ impl Run {
         others: &'a [Candidate<'b>],
         level: f64,
     ) -> &'a Candidate<'b> {
-        let allowed = |candidate: &&Candidate<'b>| {
-            let leak = &candidate.verdict;
-            leak.verdict == Class::Leak
-                && (matches!(candidate.who, Who::Gpu)
-                    || (candidate.moved() >= MATERIAL * level
-                        && tree.verdict.rate.high >= leak.rate.low))
+        let moved = |one: &Candidate<'b>, share: f64| {
+            matches!(one.who, Who::Gpu) || one.moved() >= share * level
         };
-        let rate = |candidate: &Candidate<'b>| candidate.verdict.rate.value;
-        // Precedence: a process says more than a role, and a role more than the tree.
-        let steepest = |kind: fn(&Who<'b>) -> bool| {
-            watched
-                .into_iter()
-                .chain(others)
-                .filter(|candidate| kind(&candidate.who))
-                .filter(allowed)
-                .max_by(|a, b| rate(a).total_cmp(&rate(b)))
-        };
-        let process = steepest(|who| matches!(who, Who::Process(_)));
-        let role = steepest(|who| matches!(who, Who::Role(_)));
-        let gpu = steepest(|who| matches!(who, Who::Gpu));
-        let tree_leaks = (tree.verdict.verdict == Class::Leak).then_some(tree);
-        let whole = role
-            .into_iter()
-            .chain(tree_leaks)
-            .map(rate)
-            .fold(0.0, f64::max);
-        if let Some(process) = process.filter(|process| rate(process) >= NAMED * whole) {
-            return process;
-        }
-        if let Some(leak) = role.or(tree_leaks).or(process).or(gpu) {
+        let leaks =
+            |one: &Candidate<'b>| one.verdict.verdict == Class::Leak && moved(one, MATERIAL);
+        if let Some(leak) = self.carrier(tree, watched, others, leaks) {
             return leak;
+        }
+        let grows = |one: &Candidate<'b>| {
+            let verdict = &one.verdict;
+            verdict.verdict == Class::TooEarly && verdict.steady && moved(one, UNSETTLED)
+        };
+        if let Some(growing) = self.carrier(tree, watched, others, grows) {
+            return growing;
         }
         let decided = watched.unwrap_or(tree);
         if decided.verdict.verdict == Class::TooEarly {
@@ -252,7 +353,49 @@ impl Run {
         let unsettled = std::iter::once(tree).chain(others).find(|candidate| {
             candidate.verdict.verdict == Class::TooEarly && candidate.moved() >= UNSETTLED * level
         });
-        unsettled.unwrap_or(decided)
+        // A trainer at rest says nothing of a buffer that its workers fill.
+        let fills = |one: &Candidate<'b>| one.verdict.is_under_way() && moved(one, UNSETTLED);
+        unsettled
+            .or_else(|| self.carrier(tree, watched, others, fills))
+            .unwrap_or(decided)
+    }
+
+    /// Who carries growth of one kind: a process says more than a role, and a role more than the tree. The
+    /// tree's own line has to allow it.
+    fn carrier<'a, 'b>(
+        &self,
+        tree: &'a Candidate<'b>,
+        watched: Option<&'a Candidate<'b>>,
+        others: &'a [Candidate<'b>],
+        kind: impl Fn(&Candidate<'b>) -> bool,
+    ) -> Option<&'a Candidate<'b>> {
+        let rate = |candidate: &Candidate<'b>| candidate.verdict.rate.value;
+        let steepest = |who: fn(&Who<'b>) -> bool| {
+            watched
+                .into_iter()
+                .chain(others)
+                .filter(|one| who(&one.who))
+                .filter(|one| {
+                    let consent = tree.verdict.rate.high >= one.verdict.rate.low;
+                    kind(one) && (consent || matches!(one.who, Who::Gpu))
+                })
+                .max_by(|a, b| rate(a).total_cmp(&rate(b)))
+        };
+        let process = steepest(|who| matches!(who, Who::Process(_)));
+        let role = steepest(|who| matches!(who, Who::Role(_)));
+        let gpu = steepest(|who| matches!(who, Who::Gpu));
+        let whole_tree = kind(tree).then_some(tree);
+        let whole = role
+            .into_iter()
+            .chain(whole_tree)
+            .map(rate)
+            .fold(0.0, f64::max);
+        process
+            .filter(|process| rate(process) >= NAMED * whole)
+            .or(role)
+            .or(whole_tree)
+            .or(process)
+            .or(gpu)
     }
 
     /// Fills in what only the run knows: the source, the process, the meter, the true limit.

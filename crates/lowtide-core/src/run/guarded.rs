@@ -139,15 +139,15 @@ impl Job {
 
 #[test]
 fn a_leak_that_one_attempt_showed_is_still_a_leak() {
+    let epoch = Geometry {
+        epoch_steps: Some(100.0),
+        ..Geometry::default()
+    };
     let mut job = Job::new();
-    job.steps(0..300, Geometry::default(), |step| {
-        500.0 + 4.0 * step as f64
-    });
+    job.steps(0..300, epoch, |step| 500.0 + 4.0 * step as f64);
     assert_eq!(job.run.verdict().verdict, Class::Leak);
     job.restart(300);
-    job.steps(301..306, Geometry::default(), |step| {
-        500.0 + (step - 300) as f64
-    });
+    job.steps(301..306, epoch, |step| 500.0 + (step - 300) as f64);
     let verdict = job.run.verdict();
     assert_eq!(verdict.verdict, Class::Leak);
     assert!(
@@ -189,20 +189,21 @@ fn attempts_are_not_one_series() {
 
 #[test]
 fn a_first_pass_begun_in_the_middle_is_no_leak_when_the_epoch_ends() {
-    // 100 steps an epoch, resumed at 60: half of the second epoch is new to this process, too.
+    // 100 steps an epoch, from step 60 on: most of the second epoch is new to this process, too.
     let epoch = Geometry {
         epoch_steps: Some(100.0),
         ..Geometry::default()
     };
-    let level = |step: u64| {
-        500.0 + 8.0 * (step - 60).min(40) as f64 + 5.0 * step.saturating_sub(100) as f64
-    };
-    let mut job = Job::new();
-    job.restart(60);
-    job.steps(60..190, epoch, level);
-    assert_eq!(job.run.verdict().verdict, Class::TooEarly);
+    let level = |step: u64| 500.0 + 8.0 * step as f64;
+    let mut by_us = Job::new();
+    by_us.restart(60);
+    by_us.steps(60..190, epoch, level);
+    assert_eq!(by_us.run.verdict().verdict, Class::TooEarly);
+    let mut by_others = Job::new();
+    by_others.steps(60..190, epoch, level);
+    assert_eq!(by_others.run.verdict().verdict, Class::TooEarly);
     let mut fresh = Job::new();
-    fresh.steps(60..190, epoch, level);
+    fresh.steps(0..130, epoch, level);
     assert_eq!(
         fresh.run.verdict().verdict,
         Class::Leak,

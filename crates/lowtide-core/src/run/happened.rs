@@ -45,6 +45,11 @@ impl Count {
         self.0.first().copied()
     }
 
+    /// Where they were, as far as that is kept: every second or fourth one when there were many.
+    pub fn places(&self, place: impl Fn(&At) -> Option<f64>) -> Vec<f64> {
+        self.0.kept().iter().filter_map(place).collect()
+    }
+
     /// How many there were before this place on the axis, which `place` finds in a moment.
     pub fn before(&self, x: f64, place: impl Fn(&At) -> Option<f64>) -> f64 {
         let kept = self.0.kept();

@@ -36,6 +36,10 @@ impl Looks {
         looks.push((look.clone(), step));
     }
 
+    pub fn processes(&self) -> impl Iterator<Item = &ProcId> {
+        self.0.keys()
+    }
+
     pub fn of(&self, id: ProcId) -> &[(Look, Option<u64>)] {
         self.0.get(&id).map_or(&[], Vec::as_slice)
     }
@@ -59,6 +63,9 @@ mod tests {
                 parts: Vec::new(),
                 held: Bytes(0),
                 allocator: Allocator::Glibc,
+                reserved: Vec::new(),
+                pools: Vec::new(),
+                python: None,
                 counts: Counts::default(),
                 incomplete: Vec::new(),
                 wall: Micros(1),

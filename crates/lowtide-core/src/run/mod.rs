@@ -12,7 +12,9 @@ mod guarded;
 pub(crate) mod happened;
 pub(crate) mod inside;
 mod looks;
+mod others;
 pub(crate) mod parts;
+mod reserve;
 mod steps;
 mod summary;
 #[cfg(test)]
@@ -43,6 +45,7 @@ use death::LastLooks;
 use happened::{At, Happened};
 use inside::AllRecords;
 use looks::Looks;
+use others::Others;
 use steps::{Moment, Steps};
 use track::{Lines, RoleTrack, Together};
 
@@ -60,6 +63,7 @@ pub struct Run {
     /// `--limit` of the command that judges, which overrules what was recorded.
     limit_override: Option<Bytes>,
     geometry_override: Geometry,
+    total_override: Option<u64>,
     /// `--axis`.
     axis_override: Option<Axis>,
     basis: Basis,
@@ -76,6 +80,7 @@ pub struct Run {
     pub(crate) happened: Happened,
     pub(crate) records: AllRecords,
     pub(crate) around: Around,
+    others: Others,
     end: Option<Option<Exit>>,
 }
 
@@ -109,9 +114,16 @@ impl Run {
     }
 
     /// What flags say of the job overrules what the recording says.
-    pub fn override_with(&mut self, geometry: Geometry, limit: Option<Bytes>, axis: Option<Axis>) {
+    pub fn override_with(
+        &mut self,
+        geometry: Geometry,
+        total_steps: Option<u64>,
+        limit: Option<Bytes>,
+        axis: Option<Axis>,
+    ) {
         self.axis_override = axis;
         self.geometry_override = geometry;
+        self.total_override = total_steps;
         self.limit_override = limit;
     }
 
@@ -231,7 +243,8 @@ impl Run {
         }
         if anybody {
             // What is left when everybody is gone is not what the job had left.
-            if look.limit.is_some() {
+            if let Some(limit) = &look.limit {
+                self.others.push(moment.seconds, limit, look.tree);
                 self.limit.clone_from(&look.limit);
             }
             self.tree.push(look.tree.as_f64(), moment);
@@ -325,7 +338,7 @@ impl Run {
     }
 
     pub fn total_steps(&self) -> Option<u64> {
-        self.steps.total()
+        self.total_override.or(self.steps.total())
     }
 
     /// The training processes that live.

@@ -19,7 +19,9 @@ pub(super) struct Steps {
     distinct: u64,
     total: Option<u64>,
     phase: Option<Phase>,
-    geometry: Geometry,
+    /// As the loop itself tells it, and as its output shows it.
+    told: Geometry,
+    shown: Geometry,
 }
 
 /// One moment of the run, as a series needs it.
@@ -40,7 +42,10 @@ impl Steps {
     /// True when a better source took over: what was counted before is not on its axis.
     pub fn mark(&mut self, mark: &Mark) -> bool {
         if let Some(geometry) = &mark.geometry {
-            self.geometry.merge(geometry);
+            match mark.source {
+                MarkSource::Callback => self.told.merge(geometry),
+                MarkSource::Output | MarkSource::TrainerState => self.shown.merge(geometry),
+            }
         }
         // The loop itself knows best; once it speaks, guesses from its output are ignored.
         let rank = |source: MarkSource| match source {
@@ -54,7 +59,8 @@ impl Steps {
             Some(source) if rank(mark.source) > rank(source) => {
                 took_over = true;
                 *self = Steps {
-                    geometry: self.geometry,
+                    told: self.told,
+                    shown: self.shown,
                     ..Steps::default()
                 };
             }
@@ -101,7 +107,7 @@ impl Steps {
         // none of it says how the loop's memory behaves.
         let over = self
             .total
-            .is_some_and(|total| total > 0 && self.current >= Some(total));
+            .is_some_and(|total| total > 0 && self.current == Some(total));
         Moment {
             seconds: at.seconds(),
             step: self.current.map(|step| step as f64),
@@ -142,7 +148,8 @@ impl Steps {
     }
 
     pub fn total(&self) -> Option<u64> {
-        self.total
+        // A total that was passed is none: that of one epoch, or of another counter.
+        self.total.filter(|total| self.current <= Some(*total))
     }
 
     pub fn source(&self) -> Option<MarkSource> {
@@ -150,7 +157,13 @@ impl Steps {
     }
 
     pub fn geometry(&self) -> Geometry {
-        self.geometry
+        let mut geometry = self.shown;
+        if self.told.steps_per_epoch().is_some() {
+            // The length that the output shows would beat the one that follows from what was told.
+            geometry.epoch_steps = None;
+        }
+        geometry.merge(&self.told);
+        geometry
     }
 }
 
@@ -198,6 +211,40 @@ mod tests {
         assert_eq!(steps.moment(Micros(2)).phase, None);
         steps.mark(&mark(3, 9, MarkSource::Output));
         assert_eq!(steps.moment(Micros(4)).phase, Some(Phase::End));
+    }
+
+    #[test]
+    fn a_total_that_was_passed_is_none() {
+        let mut steps = Steps::default();
+        steps.mark(&Mark {
+            total_steps: Some(9),
+            ..mark(1, 9, MarkSource::Output)
+        });
+        assert_eq!(steps.total(), Some(9));
+        steps.mark(&mark(2, 10, MarkSource::Output));
+        assert_eq!(steps.total(), None);
+        assert_eq!(steps.moment(Micros(3)).phase, None, "it goes on");
+    }
+
+    #[test]
+    fn the_loop_knows_its_epochs_better_than_its_output() {
+        let with = |source, epoch_steps, examples| Mark {
+            geometry: Some(Geometry {
+                epoch_steps,
+                examples,
+                batch: examples.map(|_| 8),
+                ..Geometry::default()
+            }),
+            ..mark(1, 1, source)
+        };
+        let mut steps = Steps::default();
+        steps.mark(&with(MarkSource::Callback, None, Some(664)));
+        steps.mark(&with(MarkSource::Output, Some(40.0), None));
+        assert_eq!(steps.geometry().steps_per_epoch(), Some(83.0));
+        let mut untold = Steps::default();
+        untold.mark(&mark(1, 1, MarkSource::Callback));
+        untold.mark(&with(MarkSource::Output, Some(40.0), None));
+        assert_eq!(untold.geometry().steps_per_epoch(), Some(40.0));
     }
 
     #[test]

@@ -80,7 +80,7 @@ impl Run {
             late_ticks: self.late,
             first_step: self.steps.began(),
             last_step: self.steps.furthest(),
-            total_steps: self.steps.total(),
+            total_steps: self.total_steps(),
             steps_from: self.steps.source(),
             tree: Spread {
                 max: self.tree.extremes.max.max(self.attempts.peak),
@@ -140,7 +140,7 @@ impl Run {
                 rss: Bytes(track.rss_of_most as u64),
                 own: Bytes(track.own_of_most as u64),
                 verdict: self
-                    .judge_lines(self.role_series(role, &track.lines))
+                    .judge_role(role, self.role_series(role, &track.lines))
                     .verdict,
             })
             // Processes whose role was another one at first leave an empty line behind.

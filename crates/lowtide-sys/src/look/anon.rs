@@ -1,20 +1,24 @@
 //! Anonymous memory, taken apart. The kernel joins neighbouring mappings into one, so a mapping is no
 //! unit: arenas of Python, heaps of glibc, blocks of their own, stacks and data of libraries can lie
-//! in one row. Each reader claims the stretches it knows; what is left is a stack's or nobody's.
+//! in one row; and it parts them by what was asked for with `madvise`, so a block can go on in the
+//! next one. Each reader claims the stretches it knows; what is left is a stack's or nobody's.
 
 use lowtide_core::look::{Allocator, Kind};
 use lowtide_core::units::Bytes;
 use rustix::io::Errno;
 
+use super::files::Programs;
+use super::glibc::mapped::Block;
 use super::glibc::walk::{Heap, Owner, walk};
-use super::glibc::{Window, arenas, cached, mapped};
+use super::glibc::{Window, arenas, cached};
 use super::ledger::{Blocks, Ledger};
 use super::memory::Memory;
 use super::pages::Pages;
 use super::pymalloc::{self, Shape};
+use super::reserved::Reserves;
 use super::smaps::Vma;
 use super::taxonomy::Python;
-use super::{Programs, refusal, unknown_allocator};
+use super::{refusal, unknown_allocator};
 
 /// Mappings above this length with less than one page in so many are not gone through: `pagemap`
 /// answers for every page of the mapping, resident or not, and a reserve of 1 TB is 2 GB of answers.
@@ -26,6 +30,8 @@ const LARGEST_GUARD: u64 = 1 << 20;
 /// The loader takes some kilobytes of the heap before `malloc` does (glibc 2.35), and a chunk or two can
 /// be in motion: that is no hole in the picture.
 const WORTH_TELLING: u64 = 64 << 10;
+/// Nor is one byte in so many of all that the process holds: it changes no share that anybody is told.
+const ONE_IN: u64 = 200;
 
 /// Takes mappings apart, one after the other.
 pub struct Anon<'a> {
@@ -38,6 +44,9 @@ pub struct Anon<'a> {
     /// How long a thread's stack may be.
     pub stack: u64,
     pub ledger: &'a mut Ledger,
+    pub reserves: &'a mut Reserves,
+    /// A block that goes on in the next mapping.
+    pub open: Option<Block>,
     /// Thread arenas of glibc.
     pub arenas: u64,
     /// Bytes in mappings that were too long and too empty.
@@ -46,34 +55,50 @@ pub struct Anon<'a> {
     pub lost: u64,
     /// Bytes that were there when the mappings were listed, and given back before they were read.
     pub returned: u64,
+    /// The pages of a mapping could not be asked for.
+    pub blind: bool,
 }
 
 /// What is known of one mapping.
-struct Claims {
-    spans: Vec<(u64, u64)>,
+pub struct Claims {
+    pub spans: Vec<(u64, u64)>,
     bytes: u64,
 }
 
 impl Claims {
-    fn add(&mut self, from: u64, to: u64, bytes: u64) {
+    pub fn add(&mut self, from: u64, to: u64, bytes: u64) {
         self.spans.push((from, to));
         self.bytes += bytes;
     }
 }
 
 impl Anon<'_> {
-    /// `before` is the mapping below.
-    pub fn take_apart(&mut self, vma: &Vma, name: &str, before: Option<&Vma>) {
+    /// `before` is the mapping below, `reach` the end of the row of such mappings that this one is in.
+    pub fn take_apart(&mut self, vma: &Vma, name: &str, before: Option<&Vma>, reach: u64) {
+        let open = self.open.take().filter(|block| vma.start < block.end());
+        if let Some(block) = open.filter(|block| vma.end <= block.end()) {
+            // All of it is one block's: no page needs to be asked for.
+            let mut blocks = Blocks::default();
+            self.block(&mut blocks, block, vma, (vma.anon, vma.swap));
+            self.ledger.add_blocks(Kind::GlibcMapped, &blocks);
+            return;
+        }
         if vma.anon == 0 {
             return;
         }
         let too_long = vma.len() > LONG && vma.len() / vma.anon > SPARSE;
+        if too_long {
+            let known = self.long(vma, name, open);
+            self.sparse += vma.anon.saturating_sub(known);
+            self.rest(vma, name, before, None, vma.anon.saturating_sub(known));
+            return;
+        }
         let pages = match &mut self.memory {
-            Some(memory) if !too_long && !memory.is_late() => memory.pages(vma.start, vma.end).ok(),
+            Some(memory) if !memory.is_late() => memory.pages(vma.start, vma.end).ok(),
             _ => None,
         };
-        self.sparse += if too_long { vma.anon } else { 0 };
         let Some(pages) = pages else {
+            self.blind = true;
             self.rest(vma, name, before, None, vma.anon);
             return;
         };
@@ -91,7 +116,7 @@ impl Anon<'_> {
                 self.main_heap(&pages, &mut claims);
             } else {
                 self.thread_heaps(&pages, &mut claims);
-                self.blocks(&pages, &mut claims);
+                self.blocks(vma, &pages, (open, reach), &mut claims);
             }
         }
         // The kernel's count is the one that growth is measured by: pages of zeros that were only
@@ -187,24 +212,10 @@ impl Anon<'_> {
         self.ledger.add(Kind::GlibcHoles, holes);
     }
 
-    /// Blocks of their own, between what is claimed already.
-    fn blocks(&mut self, pages: &Pages, claims: &mut Claims) {
-        let Some(memory) = &self.memory else { return };
-        let mut found = Vec::new();
-        claims.spans.sort_unstable();
-        let mut from = pages.start();
-        for (start, end) in claims.spans.iter().chain([&(pages.end(), pages.end())]) {
-            mapped::scan(memory, pages, from, *start, &mut found);
-            from = from.max(*end);
-        }
-        let mut blocks = Blocks::default();
-        for block in found {
-            let (start, end) = (block.start, block.start + block.size);
-            let bytes = pages.bytes(start, end);
-            blocks.add(block.size, 1, bytes);
-            claims.add(start, end, bytes);
-        }
-        self.ledger.add_blocks(Kind::GlibcMapped, &blocks);
+    /// Nothing kept it from finding every block.
+    pub fn saw_all(&self) -> bool {
+        let memory = self.memory.as_ref();
+        !self.blind && memory.is_some_and(|memory| memory.refused().is_none())
     }
 
     /// What nobody claimed: a stack, if a guard lies below; else nobody's.
@@ -246,7 +257,7 @@ impl Anon<'_> {
     }
 
     /// What this could not see, in words.
-    pub fn what_is_missing(&self, incomplete: &mut Vec<String>) {
+    pub fn what_is_missing(&self, held: u64, incomplete: &mut Vec<String>) {
         if let Some(errno) = self.memory.as_ref().and_then(Memory::refused) {
             incomplete.push(refusal(errno, "the process's memory".as_ref()));
         }
@@ -255,7 +266,7 @@ impl Anon<'_> {
             incomplete
                 .push("Python without the GIL: its small objects cannot be told apart".to_owned());
         }
-        if self.lost > WORTH_TELLING {
+        if self.lost > WORTH_TELLING.max(held / ONE_IN) {
             incomplete.push(format!(
                 "{} of malloc's heaps could not be made out",
                 Bytes(self.lost)

@@ -121,7 +121,8 @@ impl Blocks {
 
     fn classes(&self) -> impl Iterator<Item = (String, u64, u64)> {
         let seen = self.classes.iter().enumerate();
-        seen.filter(|(_, (count, _))| *count > 0)
+        // The rest of a block that began in another mapping has bytes, but counts as none.
+        seen.filter(|(_, (count, bytes))| *count + *bytes > 0)
             .map(|(class, (count, bytes))| (Blocks::name(class as u64), *count, *bytes))
     }
 }

@@ -14,9 +14,12 @@ use super::Deadline;
 use super::pages::Pages;
 use crate::proc::Proc;
 
-/// `Documentation/admin-guide/mm/pagemap.rst`: present, and backed by a file or shared memory.
+/// `Documentation/admin-guide/mm/pagemap.rst`: present, in swap, backed by a file or shared memory, and
+/// mapped by nobody else.
 const PRESENT: u64 = 1 << 63;
+const SWAPPED: u64 = 1 << 62;
 const OF_FILE: u64 = 1 << 61;
+const EXCLUSIVE: u64 = 1 << 56;
 /// Entries of `pagemap` that are asked for at once: 64 KiB of them speak for 32 MiB of 4 KiB pages.
 const ENTRIES: usize = 8192;
 /// The kernel's limit on pieces per call (UIO_MAXIOV).
@@ -64,6 +67,39 @@ impl Memory {
     /// The resident private pages between two addresses.
     pub fn pages(&mut self, start: u64, end: u64) -> Result<Pages, Errno> {
         let mut pages = Pages::none(start, end, self.page);
+        self.entries(start, end, |index, entry| {
+            if entry & PRESENT != 0 && entry & OF_FILE == 0 {
+                pages.set(index);
+            }
+        })?;
+        Ok(pages)
+    }
+
+    /// How many bytes between two addresses were swapped out.
+    pub fn swapped(&mut self, start: u64, end: u64) -> Result<u64, Errno> {
+        self.count(start, end, |entry| entry & SWAPPED != 0)
+    }
+
+    /// How many resident private bytes between two addresses others have too: those of a fork, and
+    /// the kernel's page of zeros, which stands in for what was read and never written.
+    pub fn in_common(&mut self, start: u64, end: u64) -> Result<u64, Errno> {
+        let flags = PRESENT | OF_FILE | EXCLUSIVE;
+        self.count(start, end, |entry| entry & flags == PRESENT)
+    }
+
+    fn count(&mut self, start: u64, end: u64, which: impl Fn(u64) -> bool) -> Result<u64, Errno> {
+        let mut pages = 0;
+        self.entries(start, end, |_, entry| pages += u64::from(which(entry)))?;
+        Ok(pages * self.page)
+    }
+
+    /// Hands over what `pagemap` says of every page, by its index.
+    fn entries(
+        &mut self,
+        start: u64,
+        end: u64,
+        mut each: impl FnMut(u64, u64),
+    ) -> Result<(), Errno> {
         let count = (end - start) / self.page;
         self.buffer.resize(ENTRIES * 8, 0);
         let mut index = 0;
@@ -76,13 +112,11 @@ impl Memory {
             }
             for entry in self.buffer[..got].chunks_exact(8) {
                 let entry = u64::from_ne_bytes(entry.try_into().expect("chunks of eight"));
-                if entry & PRESENT != 0 && entry & OF_FILE == 0 {
-                    pages.set(index);
-                }
+                each(index, entry);
                 index += 1;
             }
         }
-        Ok(pages)
+        Ok(())
     }
 
     /// Copies bytes at `address` into `out`; returns how many were there.

@@ -3,34 +3,37 @@
 //!
 //! `smaps` says what each mapping holds ([`smaps`], [`taxonomy`]). Anonymous memory is then taken apart
 //! ([`anon`]) by what its owners leave in it: heads of CPython's pools ([`pymalloc`]), glibc's chunks
-//! ([`glibc`]), the tables of ELF files ([`elf`]). What the kernel refuses or time does not allow is
-//! said in `incomplete`, and the bytes stay in a wider class.
+//! ([`glibc`], [`blocks`]), the tables of ELF files ([`elf`], [`files`]). Pieces that were asked for as a
+//! whole are listed with what of them was touched ([`reserved`]). What the kernel refuses or time does
+//! not allow is said in `incomplete`, and the bytes stay in a wider class.
 
 mod anon;
+mod blocks;
 mod elf;
+mod elf_symbol;
+mod files;
 mod glibc;
 mod ledger;
 mod memory;
 mod pages;
 mod pymalloc;
+mod reserved;
 mod smaps;
 mod taxonomy;
 
-use std::collections::HashMap;
-use std::os::fd::OwnedFd;
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use lowtide_core::look::{Allocator, Counts, Kind, Look, LookWhy, Part, TIME_RAN_OUT};
 use lowtide_core::process::ProcId;
 use lowtide_core::sample::{Gap, GapWhy};
 use lowtide_core::units::{Bytes, Micros, show_bytes};
-use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
 use self::anon::Anon;
+use self::files::Programs;
 use self::ledger::Ledger;
 use self::memory::Memory;
+use self::reserved::Reserves;
 use self::smaps::{Mappings, Parser, Vma};
 use self::taxonomy::{Sort, Sorter};
 use crate::proc::{self, Proc, limits, stat, status};
@@ -92,16 +95,19 @@ pub fn take(proc: &Proc, id: ProcId, options: Options) -> Result<Look, Gap> {
     let mut incomplete = Vec::new();
     let mappings = mappings(proc, id.pid, deadline, &mut incomplete).map_err(denied("smaps"))?;
 
-    let names = || mappings.list.iter().map(|vma| mappings.name(vma));
+    let names = || {
+        let names = mappings.list.iter().map(|vma| mappings.name(vma));
+        names.filter(|name| name.starts_with('/'))
+    };
     let allocator = taxonomy::allocator(names());
     let python = taxonomy::python(names());
     let memory = Memory::open(proc, id.pid, deadline);
     if let Err(errno) = &memory {
         incomplete.push(refusal(*errno, &proc.path(id.pid, "pagemap")));
     }
-    let mut ledger = Ledger::default();
+    let (mut ledger, mut reserves) = (Ledger::default(), Reserves::default());
     let sorter = sorter(proc, id.pid, &mut buffer);
-    let programs = programs(proc, id.pid, &mappings, &sorter);
+    let programs = files::programs(proc, id.pid, &mappings, &sorter);
     let stack = match proc.read(id.pid, "limits", &mut buffer) {
         Ok(()) => limits::parse(&buffer).stack,
         Err(_) => None,
@@ -118,10 +124,13 @@ pub fn take(proc: &Proc, id: ProcId, options: Options) -> Result<Look, Gap> {
             .map(|vma| (vma.start, vma.end)),
         stack: stack.map_or(USUAL_STACK, |stack| stack.0),
         ledger: &mut ledger,
+        reserves: &mut reserves,
+        open: None,
         arenas: 0,
         sparse: 0,
         lost: 0,
         returned: 0,
+        blind: false,
     };
     let mut counts = Counts {
         maps: mappings.list.len() as u64,
@@ -131,21 +140,27 @@ pub fn take(proc: &Proc, id: ProcId, options: Options) -> Result<Look, Gap> {
     // loop takes and frees tens of megabytes in between. What it frees meanwhile is in no part.
     let mut held: u64 = 0;
     let mut before: Option<&Vma> = None;
-    for vma in &mappings.list {
+    let sorts: Vec<Sort> = (mappings.list.iter())
+        .map(|vma| sorter.sort(vma.device, mappings.name(vma)))
+        .collect();
+    let reaches = reaches(&mappings.list, &sorts);
+    for ((vma, sort), reach) in mappings.list.iter().zip(sorts).zip(reaches) {
         let name = mappings.name(vma);
         counts.code_maps += u64::from(vma.execute);
         counts.huge = counts.huge + Bytes(vma.huge);
-        let sort = sorter.sort(vma.device, name);
         held += match sort {
             Sort::Shared => vma.rss,
             _ => vma.anon,
         };
         match sort {
-            Sort::Heap | Sort::Anon => anon.take_apart(vma, name, before),
+            Sort::Heap | Sort::Anon => anon.take_apart(vma, name, before, reach),
             Sort::Stack => anon.ledger.add(Kind::Stack, vma.anon),
             Sort::Kernel => {}
             Sort::Shared | Sort::File | Sort::Device => {
                 backed(anon.ledger, sort, vma, name, &programs);
+                if sort == Sort::Shared {
+                    anon.reserves.add_shared(vma, name);
+                }
             }
         }
         before = Some(vma);
@@ -155,7 +170,8 @@ pub fn take(proc: &Proc, id: ProcId, options: Options) -> Result<Look, Gap> {
     if anon.has_ended() {
         return Err(gap("memory", GapWhy::Vanished));
     }
-    anon.what_is_missing(&mut incomplete);
+    anon.what_is_missing(held, &mut incomplete);
+    let saw_all = anon.saw_all();
     // Read last, to see what changed meanwhile.
     proc.read(id.pid, "status", &mut buffer)
         .map_err(denied("status"))?;
@@ -171,6 +187,13 @@ pub fn take(proc: &Proc, id: ProcId, options: Options) -> Result<Look, Gap> {
             began.elapsed().as_secs_f64()
         ));
     }
+    // Half a list would look like pieces that came or went between two looks.
+    let reserved = match saw_all && !deadline.is_over() {
+        true => reserves.finish(proc, id.pid),
+        false => Vec::new(),
+    };
+    let pools = taxonomy::pools(names(), cfg!(target_arch = "aarch64"));
+    let python = files::python_version(proc, id.pid, &mappings, python);
     // A pid that went to somebody else meanwhile would give a mixture of two processes.
     is_same(proc, id, &mut buffer).map_err(|why| gap("stat", why))?;
     Ok(Look {
@@ -180,6 +203,9 @@ pub fn take(proc: &Proc, id: ProcId, options: Options) -> Result<Look, Gap> {
         parts,
         held: Bytes(held) + status.swap,
         allocator,
+        reserved,
+        pools,
+        python,
         counts,
         incomplete,
         wall: Micros(u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX)),
@@ -233,6 +259,22 @@ fn sorter(proc: &Proc, pid: u32, buffer: &mut Vec<u8>) -> Sorter {
     }
 }
 
+/// For every mapping, where the row of writable anonymous ones ends that it lies in: a block that goes
+/// on in the next mapping cannot go further than that.
+fn reaches(list: &[Vma], sorts: &[Sort]) -> Vec<u64> {
+    let mut reaches = vec![0; list.len()];
+    let mut above: Option<(u64, u64)> = None;
+    for (index, vma) in list.iter().enumerate().rev() {
+        let reach = above
+            .filter(|(start, _)| *start == vma.end)
+            .map_or(vma.end, |(_, reach)| reach);
+        let can_hold = sorts.get(index) == Some(&Sort::Anon) && vma.write && !vma.shared;
+        reaches[index] = reach;
+        above = can_hold.then_some((vma.start, reach));
+    }
+    reaches
+}
+
 /// Mappings of files, devices and shared memory: their names say it all.
 fn backed(ledger: &mut Ledger, sort: Sort, vma: &Vma, name: &str, programs: &Programs) {
     let of_file = vma.rss.saturating_sub(vma.anon);
@@ -249,70 +291,6 @@ fn backed(ledger: &mut Ledger, sort: Sort, vma: &Vma, name: &str, programs: &Pro
         Sort::Device => ledger.add_member(Kind::Device, file, 1, of_file),
         _ => ledger.add_member(Kind::FileClean, file, 1, of_file),
     }
-}
-
-/// Programs and libraries, and where their writable data lies.
-#[derive(Debug, Default)]
-struct Programs {
-    /// By name, with the address of the first mapping.
-    files: HashMap<String, u64>,
-    /// Ascending.
-    data: Vec<(u64, u64)>,
-}
-
-fn programs(proc: &Proc, pid: u32, mappings: &Mappings, sorter: &Sorter) -> Programs {
-    let mut programs = Programs::default();
-    let page = rustix::param::page_size() as u64;
-    let mut bases: HashMap<&str, &Vma> = HashMap::new();
-    for vma in &mappings.list {
-        let name = mappings.name(vma);
-        if sorter.sort(vma.device, name) != Sort::File {
-            continue;
-        }
-        if vma.offset == 0 {
-            bases.entry(name).or_insert(vma);
-        }
-        let code = vma.execute || (vma.write && !vma.shared);
-        let Some(base) = bases.get(name).filter(|_| code) else {
-            continue;
-        };
-        if programs.files.contains_key(name) {
-            continue;
-        }
-        let Some(data) = head(proc, pid, base, name).and_then(|head| elf::parse(&head)) else {
-            continue;
-        };
-        programs.files.insert(name.to_owned(), base.start);
-        for (from, to) in data.spans {
-            // A file can claim anything.
-            let to = base.start.checked_add(to);
-            if let Some(to) = to.and_then(|to| to.checked_next_multiple_of(page)) {
-                programs.data.push((base.start.saturating_add(from), to));
-            }
-        }
-    }
-    programs.data.sort_unstable();
-    programs
-}
-
-/// The beginning of a mapped file, as the process sees it: it may live in a container, or be deleted.
-fn head(proc: &Proc, pid: u32, base: &Vma, name: &str) -> Option<Vec<u8>> {
-    let open = |path: PathBuf| {
-        // A path can have become a pipe since: opening must not wait.
-        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
-        rustix::fs::open(path, flags, Mode::empty()).ok()
-    };
-    let read = |file: OwnedFd| {
-        let mut head = vec![0; elf::HEAD];
-        let count = rustix::io::pread(&file, &mut head[..], 0).ok()?;
-        head.truncate(count);
-        Some(head)
-    };
-    let in_root = name.strip_prefix('/')?;
-    let mapped = format!("map_files/{:x}-{:x}", base.start, base.end);
-    open(proc.path(pid, "root").join(in_root))
-        .or_else(|| open(proc.path(pid, &mapped)))
-        .and_then(read)
 }
 
 /// Why something could not be read, and what to do.

@@ -17,7 +17,7 @@ pub struct Vma {
     pub device: (u32, u32),
     pub inode: u64,
     /// Into [`Mappings::names`].
-    name: u32,
+    pub(super) name: u32,
     pub rss: u64,
     /// Private pages that belong to no file, copies of file pages among them.
     pub anon: u64,
@@ -98,6 +98,11 @@ impl Mappings {
     }
 
     fn push(&mut self, mut vma: Vma, name: &[u8]) {
+        // The kernel goes on from where the last read ended: a mapping that has grown over that place
+        // since (a thread's heap) is listed again, as a whole.
+        while self.list.last().is_some_and(|last| last.start >= vma.start) {
+            self.list.pop();
+        }
         let same = self
             .names
             .last()
@@ -224,6 +229,22 @@ Rss:                  32 kB
             ((0, 0x1b), 77, 0x1000)
         );
         assert!(shared.shared);
+    }
+
+    #[test]
+    fn a_mapping_that_grew_under_the_read_counts_once() {
+        let text = b"7f0000000000-7f0000001000 rw-p 00000000 00:00 0
+Rss:                   4 kB
+7f0000001000-7f0000005000 rw-p 00000000 00:00 0
+Rss:                  16 kB
+7f0000001000-7f0000009000 rw-p 00000000 00:00 0
+Rss:                  32 kB
+";
+        let found = parsed(std::iter::empty(), text);
+        let list: Vec<(u64, u64)> = (found.list.iter())
+            .map(|vma| (vma.len(), vma.rss))
+            .collect();
+        assert_eq!(list, [(0x1000, 4 << 10), (0x8000, 32 << 10)]);
     }
 
     proptest! {

@@ -1,9 +1,9 @@
 //! What a mapping is, from its name, its file system and its rights: the first sorting of a look.
 //! Anonymous memory comes out as [`Sort::Anon`] and is taken apart further by the allocators' readers.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
-use lowtide_core::look::Allocator;
+use lowtide_core::look::{Allocator, Pool};
 
 /// The first sorting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,13 +99,11 @@ pub fn allocator<'a>(names: impl Iterator<Item = &'a str>) -> Allocator {
     let mut found = Allocator::Unknown;
     for name in names {
         let file = file_name(name);
-        let replaced = [
-            ("libjemalloc", Allocator::Jemalloc),
-            ("libtcmalloc", Allocator::Tcmalloc),
-            ("libmimalloc", Allocator::Mimalloc),
-        ];
-        if let Some((_, other)) = replaced.iter().find(|(start, _)| file.starts_with(start)) {
-            return *other;
+        match pool(file) {
+            Some(Pool::Jemalloc) => return Allocator::Jemalloc,
+            Some(Pool::Tcmalloc) => return Allocator::Tcmalloc,
+            Some(Pool::Mimalloc) => return Allocator::Mimalloc,
+            _ => {}
         }
         if file.starts_with("ld-musl") || file.starts_with("libc.musl") {
             found = Allocator::Musl;
@@ -116,6 +114,32 @@ pub fn allocator<'a>(names: impl Iterator<Item = &'a str>) -> Allocator {
         }
     }
     found
+}
+
+/// Libraries that keep arenas of their own, each once.
+pub fn pools<'a>(names: impl Iterator<Item = &'a str>, on_aarch64: bool) -> Vec<Pool> {
+    let found = names.filter_map(|name| pool(file_name(name)));
+    // Elsewhere torch takes its tensors from malloc.
+    let found: BTreeSet<Pool> = found
+        .filter(|pool| *pool != Pool::Torch || on_aarch64)
+        .collect();
+    found.into_iter().collect()
+}
+
+fn pool(file: &str) -> Option<Pool> {
+    // Wheels rename what they bring along: `libarrow.so.2400`, `libjemalloc-a1b2.so.2`.
+    let libraries = [
+        ("libarrow", Pool::Arrow),
+        ("libjvm.", Pool::Jvm),
+        ("libtorch_cpu", Pool::Torch),
+        ("libjemalloc", Pool::Jemalloc),
+        ("libtcmalloc", Pool::Tcmalloc),
+        ("libmimalloc", Pool::Mimalloc),
+    ];
+    let found = libraries.iter().find(|(start, _)| file.starts_with(start));
+    found
+        .filter(|_| file.contains(".so"))
+        .map(|(_, pool)| *pool)
 }
 
 /// glibc's own file; its name had the version in it up to 2.33.
@@ -200,6 +224,23 @@ mod tests {
         ] {
             assert_eq!(shared_name(name), short);
         }
+    }
+
+    #[test]
+    fn libraries_with_arenas_of_their_own_are_known() {
+        let names = [
+            "/x/pyarrow/libarrow_python.so.2400",
+            "/x/pyarrow/libarrow.so.2400",
+            "/x/libtorch_cpu.so",
+            "/x/libmimalloc.so.2 (deleted)",
+            "/jdk/lib/server/libjvm.so",
+            "/data/libarrow.parquet",
+            "/x/libc.so.6",
+        ];
+        let of = |on_aarch64| pools(names.iter().copied(), on_aarch64);
+        assert_eq!(of(false), [Pool::Arrow, Pool::Jvm, Pool::Mimalloc]);
+        let with_torch = [Pool::Arrow, Pool::Jvm, Pool::Torch, Pool::Mimalloc];
+        assert_eq!(of(true), with_torch);
     }
 
     #[test]

@@ -6,6 +6,7 @@ mod job;
 mod glibc;
 mod odd;
 mod python;
+mod reserved;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use lowtide_core::look::Kind;
+use lowtide_core::look::{Kind, PythonVersion};
 
 use crate::job::Job;
 use crate::{look_into, near, sum};
@@ -64,9 +64,45 @@ fn pymalloc_agrees_with_the_interpreter() {
     pymalloc_is_read("python3");
 }
 
-/// Every interpreter that pyenv has, and the system's.
 #[test]
 fn pymalloc_agrees_with_other_interpreters() {
+    for python in interpreters() {
+        let newer = "import sys; sys.exit(sys.version_info < (3, 9))";
+        let status = Command::new(&python).args(["-c", newer]).status().unwrap();
+        if status.success() {
+            pymalloc_is_read(&python.to_string_lossy());
+        }
+    }
+}
+
+/// From 3.11 on the interpreter's file says all of it; before, only the name of the file tells.
+#[test]
+fn the_version_is_that_of_the_interpreter() {
+    for python in interpreters() {
+        let code = "
+import sys
+print(*sys.version_info[:3]); print('ready'); sys.stdout.flush(); sys.stdin.readline()
+";
+        let mut job = Job::start(Command::new(&python).args(["-c", code]));
+        let told = job.until("ready");
+        let told: Vec<u32> = told.split(' ').map(|word| word.parse().unwrap()).collect();
+        let version = look_into(&job).python;
+        match told[..] {
+            [3, minor, micro] => assert_eq!(
+                version,
+                Some(PythonVersion {
+                    minor,
+                    micro: (minor >= 11).then_some(micro)
+                }),
+                "{python:?}"
+            ),
+            _ => assert_eq!(version, None, "{python:?}"),
+        }
+    }
+}
+
+/// Every interpreter that pyenv has, and the system's.
+fn interpreters() -> Vec<PathBuf> {
     let versions = std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".pyenv/versions"));
     let mut found: Vec<PathBuf> = vec!["/usr/bin/python3".into()];
     for entry in versions
@@ -76,13 +112,8 @@ fn pymalloc_agrees_with_other_interpreters() {
     {
         found.extend(entry.map(|entry| entry.path().join("bin/python3")));
     }
-    for python in found.iter().filter(|python| python.is_file()) {
-        let newer = "import sys; sys.exit(sys.version_info < (3, 9))";
-        let status = Command::new(python).args(["-c", newer]).status().unwrap();
-        if status.success() {
-            pymalloc_is_read(&python.to_string_lossy());
-        }
-    }
+    found.retain(|python| python.is_file());
+    found
 }
 
 #[test]

@@ -1,6 +1,7 @@
 /* Programs whose memory is known, for looks. The first argument says which; each prints `ready` and
    goes on when a line comes in. */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -174,6 +175,71 @@ static void run_untouched(void) {
     wait_line();
 }
 
+/* Pieces that are touched bit by bit, and what must not be taken for one. The file in shared memory is
+   made by the test. */
+static void *churn_little(void *kept) {
+    for (int i = 0; i < 1000; i++) memset(malloc(1000), 1, 1000);
+    pthread_barrier_wait(kept);
+    pause();
+    return NULL;
+}
+
+static void run_reserved(const char *file) {
+    const size_t mib = 1 << 20;
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    pthread_t thread;
+    /* What is touched is to be known to the page. */
+    prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
+    pthread_barrier_init(&planted, NULL, 2);
+    pthread_create(&thread, NULL, churn_little, &planted);
+    pthread_barrier_wait(&planted);
+
+    /* Longer than what is gone through page by page, and nearly empty. */
+    char *sparse = malloc(5000 * mib);
+    memset(sparse + 2500 * mib, 1, 8 * mib);
+    /* An arena without a head; the kernel joins it with the blocks above and below. */
+    int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    char *arena = mmap(NULL, 1024 * mib, PROT_READ | PROT_WRITE, flags, -1, 0);
+    memset(arena, 1, 100 * mib);
+    char *plain = calloc(512, mib);
+    memset(plain, 1, 100 * mib);
+    void *aligned = NULL, *untouched = calloc(64, mib);
+    if (posix_memalign(&aligned, 64, 256 * mib)) exit(1);
+    memset(aligned, 1, 30 * mib);
+    /* What numpy does: advice for all but the page with the head parts the mapping. */
+    char *parted = malloc(128 * mib);
+    char *behind = (char *)(((size_t)parted + page) & ~(page - 1));
+    if (madvise(behind, 128 * mib, MADV_DONTFORK)) exit(1);
+    memset(parted, 1, 20 * mib);
+    /* Read everywhere: pages of zeros, which count in no size. */
+    char *zeros = calloc(96, mib), *own = calloc(48, mib);
+    behind = (char *)(((size_t)own + page) & ~(page - 1));
+    if (madvise(behind, 48 * mib, MADV_DONTFORK)) exit(1);
+    for (size_t at = 0; at < 96 * mib; at += page) if (zeros[at]) exit(1);
+    for (size_t at = 0; at < 48 * mib; at += page) if (own[at]) exit(1);
+    memset(zeros, 1, 10 * mib);
+    memset(own, 1, 6 * mib);
+    int fd = open(file, O_RDWR), mem = memfd_create("ring", 0);
+    if (fd < 0 || mem < 0 || ftruncate(mem, 32 * (off_t)mib)) exit(1);
+    int both = PROT_READ | PROT_WRITE;
+    char *shared = mmap(NULL, 80 * mib, both, MAP_SHARED, fd, 0);
+    char *again = mmap(NULL, 80 * mib, both, MAP_SHARED, fd, 0);
+    char *ring = mmap(NULL, 32 * mib, both, MAP_SHARED, mem, 0);
+    char *zero = mmap(NULL, 24 * mib, both, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    memset(shared, 1, 10 * mib);
+    memset(again, 1, 10 * mib);
+    memset(ring, 1, 4 * mib);
+    memset(zero, 1, 24 * mib);
+    if (plain == NULL || untouched == NULL || sparse == NULL) exit(1);
+    say("ready");
+    wait_line();
+    memset(plain + 100 * mib, 1, 50 * mib);
+    memset(arena + 100 * mib, 1, 50 * mib);
+    memset(parted + 20 * mib, 1, 40 * mib);
+    say("grown");
+    wait_line();
+}
+
 static void run_undumpable(void) {
     prctl(PR_SET_DUMPABLE, 0);
     say("ready");
@@ -190,6 +256,7 @@ int main(int count, char **arguments) {
     if (!strcmp(which, "mapped")) run_mapped();
     if (!strcmp(which, "many")) run_many();
     if (!strcmp(which, "untouched")) run_untouched();
+    if (!strcmp(which, "reserved") && count > 2) run_reserved(arguments[2]);
     if (!strcmp(which, "undumpable")) run_undumpable();
     return 0;
 }

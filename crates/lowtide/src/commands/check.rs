@@ -27,6 +27,7 @@ use crate::watch::WatchOptions;
 /// Examples:
 ///   lowtide check last --settled-by step:90 --max-swing 500MB --min-steps 120
 ///   lowtide check --max-rate 100kB/step --junit leaks.xml -- python train.py --steps 200
+///   lowtide check last --fits --limit 32GB
 ///   lowtide check new.csv --baseline old.csv
 #[derive(clap::Args, Clone, Debug)]
 #[command(verbatim_doc_comment)]
@@ -67,6 +68,10 @@ pub struct CheckFlags {
     /// So much is left below the limit at the peak (2GB, 10%)
     #[arg(long, value_name = "SIZE")]
     pub min_headroom: Option<Headroom>,
+    /// The run needs less than the limit until its end; growth that goes on, or whose end is only
+    /// predicted, leaves that open
+    #[arg(long)]
+    pub fits: bool,
     /// Fewer steps than this leave the check open
     #[arg(long, value_name = "N")]
     pub min_steps: Option<f64>,
@@ -145,7 +150,7 @@ fn run_and_check(args: &CheckArgs, asked: &CheckFlags, said: &Said) -> Result<i3
     };
     watch
         .run
-        .override_with(said.geometry, said.limit, said.axis);
+        .override_with(said.geometry, said.total_steps, said.limit, said.axis);
     let (verdict, series, explanation) = watch.run.explained();
     let judged = Judged {
         verdict,
@@ -191,6 +196,7 @@ impl CheckFlags {
             max_swing: self.max_swing,
             max_peak: self.max_peak,
             min_headroom: self.min_headroom,
+            fits: self.fits,
             min_steps: self.min_steps,
             tolerance: self.tolerance,
         }

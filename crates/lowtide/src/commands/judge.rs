@@ -47,6 +47,9 @@ pub struct SaidArgs {
     /// Optimizer steps in one epoch, if you would rather say that
     #[arg(long, value_name = "N")]
     epoch_steps: Option<f64>,
+    /// Steps of the whole run, where the source does not say
+    #[arg(long, value_name = "N")]
+    steps: Option<u64>,
     /// The memory that must not be exceeded (32GB, 28GiB)
     #[arg(long)]
     limit: Option<Bytes>,
@@ -83,6 +86,7 @@ impl SaidArgs {
                 world: self.world,
                 epoch_steps: self.epoch_steps,
             },
+            total_steps: self.steps,
             limit: self.limit,
             column: self.column.clone(),
             unit: self.unit.clone(),

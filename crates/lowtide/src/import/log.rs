@@ -2,7 +2,7 @@
 //! counts the steps and which of the printed sizes is the memory; the second takes the points.
 
 use lowtide_core::mark::{Geometry, Mark, Phase};
-use lowtide_core::output::{Lines, StepReader, printed_step};
+use lowtide_core::output::{Lines, StepReader, jobs_own, printed_step};
 use lowtide_core::point::{Point, Track};
 use lowtide_core::units::Micros;
 use lowtide_core::verdict::{Axis, Meter};
@@ -54,7 +54,7 @@ pub fn read(bytes: &[u8], name: &str, options: &Options) -> Result<Imported, Imp
     let mut lines = Lines::default();
     let mut look = |line: &str| {
         steps.line(line, Micros(0));
-        note(line, &mut labels);
+        note(jobs_own(line), &mut labels);
     };
     lines.feed(bytes, &mut look);
     lines.finish(&mut look);
@@ -268,6 +268,7 @@ impl<'a> Taker<'a> {
     }
 
     fn line(&mut self, line: &str) {
+        let line = jobs_own(line);
         for mark in self.steps.line(line, Micros(0)) {
             if mark.phase == Some(Phase::Start) && !self.taken.is_empty() {
                 self.attempts.push(self.taken.len());
@@ -275,6 +276,7 @@ impl<'a> Taker<'a> {
             self.mark.step = mark.step.or(self.mark.step);
             self.mark.epoch = mark.epoch.or(self.mark.epoch);
             self.mark.phase = mark.phase.or(self.mark.phase);
+            self.mark.total_steps = mark.total_steps.or(self.mark.total_steps);
             if let Some(geometry) = &mark.geometry {
                 self.geometry.merge(geometry);
             }
@@ -420,6 +422,11 @@ impl<'a> Taker<'a> {
                 points,
             },
             geometry: (self.geometry != Geometry::default()).then_some(self.geometry),
+            // A total that was passed is none.
+            total_steps: self
+                .mark
+                .total_steps
+                .filter(|total| self.mark.step <= Some(*total)),
         })
     }
 }

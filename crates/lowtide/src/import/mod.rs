@@ -52,6 +52,8 @@ pub struct Imported {
     /// "24 points: steps from column `step`, sizes from column `rss` in MB, 2 lines skipped"
     pub how: String,
     pub geometry: Option<Geometry>,
+    /// Steps of the whole run, where the file says so.
+    pub total_steps: Option<u64>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -93,5 +93,6 @@ pub fn read(bytes: &[u8], name: &str, options: &Options) -> Result<Imported, Imp
             points,
         },
         geometry: None,
+        total_steps: None,
     })
 }

@@ -65,5 +65,6 @@ pub fn read(bytes: &[u8], name: &str) -> Result<Imported, ImportError> {
             points,
         },
         geometry: None,
+        total_steps: None,
     })
 }

@@ -345,6 +345,7 @@ impl Rows {
             },
             how,
             geometry: None,
+            total_steps: None,
         })
     }
 

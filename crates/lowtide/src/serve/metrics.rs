@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use lowtide_core::run::Run;
-use lowtide_core::verdict::{Axis, Class, Verdict};
+use lowtide_core::verdict::{Axis, Class, Fits, Verdict};
 
 use super::Server;
 use super::answer::Refusal;
@@ -141,7 +141,48 @@ fn expose(families: &mut Families, name: &str, run: &Run, verdict: &Verdict) {
             families.add(name, help, &[own], value);
         }
     }
+    outlook(families, name, verdict);
     memory(families, name, run);
+}
+
+/// Whether it grows, and what the run needs until its end.
+fn outlook(families: &mut Families, name: &str, verdict: &Verdict) {
+    let own = ("run", name);
+    families.add(
+        "lowtide_growing",
+        "1 while the floor rises steadily, whether or not that ends",
+        &[own],
+        f64::from(verdict.growing),
+    );
+    let Some(outlook) = &verdict.outlook else {
+        return;
+    };
+    let needs = outlook.needs;
+    for (bound, bytes) in [
+        ("low", needs.low),
+        ("value", needs.value),
+        ("high", needs.high),
+    ] {
+        families.add(
+            "lowtide_outlook_needs_bytes",
+            "What the run needs until its end, as a range",
+            &[own, ("bound", bound)],
+            bytes,
+        );
+    }
+    let fits = outlook.fits.map(|fits| match fits {
+        Fits::Yes => 1.0,
+        Fits::Tight => 0.5,
+        Fits::No => 0.0,
+    });
+    if let Some(fits) = fits {
+        families.add(
+            "lowtide_outlook_fits",
+            "Whether that is below the limit: 1 yes, 0.5 the limit lies within the range, 0 no",
+            &[own],
+            fits,
+        );
+    }
 }
 
 /// Living processes, added up by role and kind.
@@ -183,6 +224,39 @@ fn memory(families: &mut Families, name: &str, run: &Run) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::show::text::tests::open_growth;
+
+    #[test]
+    fn the_outlook_is_exposed_as_far_as_it_is_known() {
+        let shown = |verdict: &Verdict| {
+            let mut families = Families::default();
+            outlook(&mut families, "night1", verdict);
+            families.text()
+        };
+        let mut verdict = open_growth();
+        let text = shown(&verdict);
+        for line in [
+            "lowtide_growing{run=\"night1\"} 1",
+            "lowtide_outlook_fits{run=\"night1\"} 0.5",
+            "lowtide_outlook_needs_bytes{run=\"night1\",bound=\"low\"} 17900000000",
+            "lowtide_outlook_needs_bytes{run=\"night1\",bound=\"high\"} 41000000000",
+        ] {
+            assert!(text.lines().any(|shown| shown == line), "{line}: {text}");
+        }
+        for (fits, value) in [(Fits::Yes, "} 1"), (Fits::No, "} 0")] {
+            verdict.outlook.as_mut().unwrap().fits = Some(fits);
+            let text = shown(&verdict);
+            let line = text.lines().find(|l| l.starts_with("lowtide_outlook_fits"));
+            assert!(line.unwrap().ends_with(value), "{text}");
+        }
+        verdict.outlook.as_mut().unwrap().fits = None;
+        assert!(!shown(&verdict).contains("lowtide_outlook_fits"));
+        verdict.outlook = None;
+        verdict.growing = false;
+        let text = shown(&verdict);
+        assert!(text.contains("lowtide_growing{run=\"night1\"} 0"), "{text}");
+        assert!(!text.contains("outlook"), "{text}");
+    }
 
     #[test]
     fn labels_cannot_break_out_of_their_quotes() {

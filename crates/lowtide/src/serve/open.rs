@@ -30,6 +30,7 @@ pub struct Tick {
     pub step: Option<u64>,
     pub total_steps: Option<u64>,
     pub verdict: String,
+    pub growing: bool,
     pub headline: String,
     /// What the tree holds.
     pub held: u64,
@@ -179,6 +180,7 @@ impl Inner {
             step: summary.and_then(|summary| summary.last_step),
             total_steps: summary.and_then(|summary| summary.total_steps),
             verdict: report.verdict.verdict.to_string(),
+            growing: report.verdict.growing,
             headline: report.headline.clone(),
             held,
         }

@@ -40,7 +40,7 @@ pub fn text(judged: &Judged, findings: &[Finding], outcome: Outcome) -> String {
         "{}: check {} ({})\n",
         verdict.source,
         answer(outcome),
-        verdict.verdict
+        verdict.word()
     );
     for finding in findings {
         let _ = writeln!(
@@ -143,7 +143,7 @@ pub fn summary(judged: &Judged, findings: &[Finding], outcome: Outcome) -> Strin
         answer(outcome),
         judged.verdict.source,
         judged.verdict.source,
-        judged.verdict.verdict
+        judged.verdict.word()
     );
     for finding in findings {
         let _ = writeln!(
@@ -160,6 +160,8 @@ pub fn summary(judged: &Judged, findings: &[Finding], outcome: Outcome) -> Strin
 
 #[cfg(test)]
 mod tests {
+    use lowtide_core::verdict::Class;
+
     use super::*;
     use crate::source::{Said, from_bytes};
 
@@ -206,6 +208,17 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("::warning "), "{text}");
+    }
+
+    #[test]
+    fn growth_that_is_not_decided_is_called_growing() {
+        let (mut judged, findings) = case();
+        judged.verdict.verdict = Class::TooEarly;
+        judged.verdict.growing = true;
+        let open = Outcome::Inconclusive;
+        let text = text(&judged, &findings, open);
+        assert!(text.contains("check inconclusive (growing)"), "{text}");
+        assert!(summary(&judged, &findings, open).contains("**growing**"));
     }
 
     #[test]

@@ -7,15 +7,18 @@ use lowtide_core::units::show_bytes;
 use lowtide_core::verdict::Axis;
 
 pub const WIDTH: f64 = 960.0;
-pub const HEIGHT: f64 = 420.0;
+pub const HEIGHT: f64 = 440.0;
 const LEFT: f64 = 84.0;
 const RIGHT: f64 = 24.0;
-const TOP: f64 = 76.0;
+/// Below the headline, and the words of flags.
+const TOP: f64 = 96.0;
 const BOTTOM: f64 = 48.0;
 /// As the page and the terminal have it.
 const LIMIT_IN_SIGHT: f64 = 1.6;
 /// Letters of the headline in one line.
 const LINE: usize = 104;
+/// Its lines at most: growth with its outlook takes three.
+const LINES: usize = 3;
 
 /// A colour: red, green, blue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -190,11 +193,13 @@ fn places(report: &Report, line: &Line, axis: Axis) -> Vec<f64> {
         .collect()
 }
 
-/// The verdict in words, in two lines at most.
+/// The verdict in words.
 fn headline(headline: &str) -> Vec<Shape> {
     let mut lines = vec![String::new()];
     for word in headline.split(' ') {
-        if lines[lines.len() - 1].chars().count() + word.chars().count() > LINE && lines.len() < 2 {
+        if lines[lines.len() - 1].chars().count() + word.chars().count() > LINE
+            && lines.len() < LINES
+        {
             lines.push(String::new());
         }
         let line = lines.last_mut().expect("there is one");
@@ -295,4 +300,26 @@ fn round_places(from: f64, to: f64, many: usize) -> Vec<f64> {
         .take_while(|x| *x <= to)
         .take(100)
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn growth_with_its_outlook_has_room_above_the_flags() {
+        let long = "GROWING by 165 MB/step (160 to 170 MB/step), not decided: decidable at step 104, \
+                    out of memory at step 190 of 240 (step 180 to step 210), in 2h 10m; this run needs \
+                    17.9 to 41.0 GB of 32.0 GB until step 240: may not fit";
+        let shapes = headline(long);
+        assert_eq!(shapes.len(), LINES);
+        for shape in shapes {
+            let Shape::Text { at, text, .. } = shape else {
+                panic!("{shape:?}");
+            };
+            assert!(text.chars().count() <= LINE, "{text}");
+            // The words of flags stand 6 above the chart, and are 13 high.
+            assert!(at.1 < TOP - 19.0, "{text}");
+        }
+    }
 }

@@ -6,6 +6,7 @@ use lowtide_core::judge::words::percent;
 use lowtide_core::units::{show_bytes, show_duration};
 use lowtide_core::verdict::{Class, Verdict};
 
+use super::outlook;
 use super::style::{Paint, Style};
 use super::text::{headline, wrapped};
 
@@ -25,23 +26,22 @@ pub fn render(
         out: String::new(),
         style,
     };
-    let paint = if verdict.verdict == Class::Leak {
-        Paint::Bad
-    } else {
-        Paint::Bold
-    };
     let first = wrapped(
         &headline(verdict),
         &format!("{}: ", verdict.source),
         style.width,
     );
-    page.out.push_str(&style.paint(paint, first.trim_end()));
+    page.out
+        .push_str(&style.paint(outlook::weight(verdict), first.trim_end()));
     page.out.push('\n');
     if let Some(process) = &verdict.process {
         page.line(&format!(
             "{} (pid {}): {}",
             process.role, process.pid, process.command
         ));
+    }
+    for line in outlook::lines(verdict) {
+        page.bullet(&line);
     }
     page.drivers(verdict, explanation);
     if let Some(memory) = &explanation.memory {

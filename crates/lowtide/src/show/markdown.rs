@@ -6,6 +6,8 @@ use lowtide_core::judge::words::pace;
 use lowtide_core::report::Report;
 use lowtide_core::units::{show_bytes, show_duration};
 
+use super::outlook;
+
 /// Lines of what was ruled out that are worth an issue's room.
 const RULED_OUT: usize = 8;
 
@@ -44,6 +46,9 @@ pub fn render(report: &Report) -> String {
             "limit",
             format!("{}, headroom {}", show_bytes(limit), show_bytes(headroom)),
         );
+    }
+    for line in outlook::lines(verdict) {
+        row("outlook", plain(&line));
     }
     if let Some(summary) = &report.summary {
         row(

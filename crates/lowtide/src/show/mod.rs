@@ -9,6 +9,7 @@ pub mod json;
 pub mod letters;
 pub mod markdown;
 pub mod mortem;
+pub mod outlook;
 pub mod page;
 pub mod png;
 pub mod progress;

@@ -120,7 +120,7 @@ fn role_line(role: &RoleLine) -> String {
         Class::Stable => "flat",
         Class::WarmUp => "grew and settled",
         Class::Spikes => "spikes over a flat floor",
-        Class::Leak => "growing",
+        Class::Leak => "leaking",
         Class::TooEarly => "too early to say how it moves",
     };
     let mut text = format!(

@@ -4,9 +4,10 @@
 use lowtide_core::judge::words::{pace, place, stretch, unit};
 use lowtide_core::series::Series;
 use lowtide_core::units::{show_bytes, show_duration};
-use lowtide_core::verdict::{Class, Oom, Verdict};
+use lowtide_core::verdict::{Axis, Class, Verdict};
 
 use super::chart::chart;
+use super::outlook;
 use super::style::{Paint, Style};
 
 /// Lines of evidence that are shown; `--json` has all of them.
@@ -18,15 +19,13 @@ pub const WOULD_CHANGE: &str = "what would change this";
 /// Everything a person needs to trust the verdict, or not.
 pub fn render(verdict: &Verdict, series: &Series, how: Option<&str>, style: Style) -> String {
     let mut out = String::new();
-    let paint = if verdict.verdict == Class::Leak {
-        Paint::Bad
-    } else {
-        Paint::Bold
-    };
     if !verdict.source.is_empty() {
         out.push_str(&format!("{}: ", verdict.source));
     }
-    out.push_str(&format!("{}\n", style.paint(paint, &headline(verdict))));
+    out.push_str(&format!(
+        "{}\n",
+        style.paint(outlook::weight(verdict), &headline(verdict))
+    ));
     if let Some(process) = &verdict.process {
         out.push_str(&format!(
             "  {} (pid {}), {}: {}\n",
@@ -60,10 +59,18 @@ pub fn render(verdict: &Verdict, series: &Series, how: Option<&str>, style: Styl
     out
 }
 
-/// The answer in one line.
+/// The answer in one line: the verdict, and what the run needs until its end.
 pub fn headline(verdict: &Verdict) -> String {
+    let answer = answer(verdict);
+    match &verdict.outlook {
+        Some(outlook) => format!("{answer}; this run {}", outlook.says),
+        None => answer,
+    }
+}
+
+/// The same without the outlook, for where that has a line of its own.
+pub fn answer(verdict: &Verdict) -> String {
     let axis = verdict.axis;
-    let rate = &verdict.rate;
     let also = match verdict.also.as_slice() {
         [] => String::new(),
         also => format!(
@@ -74,31 +81,21 @@ pub fn headline(verdict: &Verdict) -> String {
                 .join(", ")
         ),
     };
-    let sure = verdict.confidence.map_or(String::new(), |c| {
-        format!(" [such calls are right in {:.0} %]", c * 100.0)
-    });
     let text = match verdict.verdict {
-        Class::Leak => {
-            let mut text = format!(
-                "LEAK: the floor rises by {} ({} to {})",
-                pace(axis, rate.value),
-                pace(axis, rate.low),
-                pace(axis, rate.high)
-            );
-            if let Some(oom) = &verdict.oom {
-                text += &format!(", {}", runs_out(verdict, oom));
-            }
-            text
-        }
+        Class::Leak => format!("LEAK: the floor rises by {}{}", rate(verdict), end(verdict)),
+        Class::TooEarly if verdict.growing => growing(verdict),
         Class::TooEarly => {
             let mut text = "TOO EARLY to say".to_owned();
             if let Some(at) = verdict.decides_at {
                 text += &format!(", decidable at {}", place(axis, at));
             }
-            match verdict.safe_until_then {
-                Some(true) => text += "; memory suffices until then",
-                Some(false) => text += "; memory may run out before",
-                None => {}
+            text + until_then(verdict)
+        }
+        Class::WarmUp if verdict.is_under_way() => {
+            let mut text = "WARM-UP under way, not a leak".to_owned();
+            let bound = verdict.bound.as_ref().and_then(|bound| bound.bytes);
+            if let Some(level) = verdict.predicted_plateau.or(bound) {
+                text += &format!(": it ends at {}", show_bytes(level));
             }
             text
         }
@@ -122,17 +119,57 @@ pub fn headline(verdict: &Verdict) -> String {
     } else {
         ""
     };
-    format!("{text}{creep}{also}{sure}")
+    format!("{text}{creep}{also}")
 }
 
-fn runs_out(verdict: &Verdict, oom: &Oom) -> String {
+/// Growth whose end nobody knows yet.
+fn growing(verdict: &Verdict) -> String {
+    let mut text = format!("GROWING by {}, not decided", rate(verdict));
+    // Where memory runs out before that, nobody gets there.
+    let reached = |at: &f64| outlook::oom(verdict).is_none_or(|oom| oom.at > *at);
+    if let Some(at) = verdict.decides_at.filter(reached) {
+        text += &format!(": decidable at {}", place(verdict.axis, at));
+    }
+    text += &end(verdict).replacen(", ", "; if it goes on, ", 1);
+    // The outlook looks further than the place where it can be decided.
+    if verdict.outlook.is_none() {
+        text += until_then(verdict);
+    }
+    text
+}
+
+fn until_then(verdict: &Verdict) -> &'static str {
+    match verdict.safe_until_then {
+        Some(true) => "; memory suffices until then",
+        Some(false) => "; memory may run out before",
+        None => "",
+    }
+}
+
+/// `165 MB/step (160 to 170 MB/step)`.
+fn rate(verdict: &Verdict) -> String {
+    let rate = &verdict.rate;
+    let pace = |slope| pace(verdict.axis, slope);
+    let around = outlook::span(&pace(rate.low), &pace(rate.high));
+    format!("{} ({around})", pace(rate.value))
+}
+
+/// `, out of memory at step 1400 of 3600 (step 1300 to step 1500), in 2h 10m`.
+fn end(verdict: &Verdict) -> String {
+    let Some(oom) = outlook::oom(verdict) else {
+        return String::new();
+    };
     let axis = verdict.axis;
-    let until = |high: Option<f64>| high.map_or("never".to_owned(), |h| place(axis, h));
+    let total = verdict.outlook.as_ref().and_then(|o| o.ends_at);
+    let of = total.map_or(String::new(), |end| match axis {
+        Axis::Time => format!(" of {}", show_duration(end)),
+        Axis::Step | Axis::Sample => format!(" of {end:.0}"),
+    });
+    let until = oom.high.map_or("never".to_owned(), |h| place(axis, h));
     let mut text = format!(
-        "out of memory at {} ({} to {})",
+        ", out of memory at {}{of} ({} to {until})",
         place(axis, oom.at),
         place(axis, oom.low),
-        until(oom.high)
     );
     if let Some(seconds) = &oom.seconds {
         text += &format!(", in {}", show_duration(seconds.at));
@@ -151,16 +188,11 @@ fn numbers(verdict: &Verdict, series: &Series) -> Vec<String> {
             place(axis, last.last)
         )
     });
-    let rate = &verdict.rate;
-    let slope = if verdict.verdict == Class::Leak {
+    // The headline of what grows has it already.
+    let slope = if verdict.verdict == Class::Leak || verdict.is_open_growth() {
         String::new()
     } else {
-        format!(
-            "; rate now {} ({} to {})",
-            pace(axis, rate.value),
-            pace(axis, rate.low),
-            pace(axis, rate.high)
-        )
+        format!("; rate now {}", rate(verdict))
     };
     lines.push(format!(
         "floor ({}): {} to {}{over}{slope}",
@@ -191,6 +223,7 @@ fn numbers(verdict: &Verdict, series: &Series) -> Vec<String> {
     } else if let Some(plateau) = verdict.predicted_plateau {
         lines.push(format!("predicted plateau: {}", show_bytes(plateau)));
     }
+    lines.extend(outlook::lines(verdict));
     lines
 }
 
@@ -219,10 +252,10 @@ pub(super) fn wrapped(text: &str, lead: &str, width: usize) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use lowtide_core::judge::judge;
     use lowtide_core::point::{Context, Point};
-    use lowtide_core::verdict::{Axis, Meter};
+    use lowtide_core::verdict::{Fits, Meter, Needs, Oom, Outlook, Rate};
 
     use super::*;
 
@@ -274,19 +307,89 @@ mod tests {
         assert!(!shown(warm_up(), &Context::default(), Style::PLAIN).contains('\x1b'));
     }
 
-    #[test]
-    fn a_leak_names_its_rate() {
-        let line = (0..400).map(|i| {
-            (
-                f64::from(i),
-                1e9 + f64::from(i) * 5e6 + f64::from(i % 7) * 1e5,
-            )
+    /// The founding run at step 30, told that it has 240: said by hand, as views decide nothing.
+    pub fn open_growth() -> Verdict {
+        let mut verdict = judge(&Series::new(Axis::Step, Meter::Rss), &Context::default());
+        verdict.verdict = Class::TooEarly;
+        verdict.growing = true;
+        verdict.rate = Rate {
+            value: 165e6,
+            low: 160e6,
+            high: 170e6,
+            unit: Axis::Step.rate_unit().to_owned(),
+            per_minute: None,
+        };
+        verdict.limit = Some(32e9);
+        verdict.outlook = Some(Outlook {
+            ends_at: Some(240.0),
+            seconds: None,
+            needs: Needs {
+                value: 30e9,
+                low: 17.9e9,
+                high: 41e9,
+            },
+            fits: Some(Fits::Tight),
+            futures: Vec::new(),
+            later: Vec::new(),
+            others: None,
+            others_hold: None,
+            says: "needs 17.9 to 41.0 GB of 32.0 GB until step 240: may not fit".to_owned(),
         });
-        let text = shown(line, &Context::default(), Style::PLAIN);
-        assert!(
-            text.starts_with("run.csv: LEAK: the floor rises by 5.0"),
-            "{text}"
+        verdict
+    }
+
+    const FITS: &str = "; this run needs 17.9 to 41.0 GB of 32.0 GB until step 240: may not fit";
+
+    #[test]
+    fn growth_that_is_not_decided_is_never_too_early() {
+        let mut verdict = open_growth();
+        let by = "GROWING by 165 MB/step (160 to 170 MB/step), not decided";
+        assert_eq!(headline(&verdict), format!("{by}{FITS}"));
+        verdict.decides_at = Some(104.0);
+        verdict.safe_until_then = Some(true);
+        let decidable = ": decidable at step 104";
+        assert_eq!(headline(&verdict), format!("{by}{decidable}{FITS}"));
+        verdict.outlook = None;
+        let suffices = "; memory suffices until then";
+        assert_eq!(headline(&verdict), format!("{by}{decidable}{suffices}"));
+        verdict.growing = false;
+        assert!(headline(&verdict).starts_with("TOO EARLY to say, decidable at step 104"));
+    }
+
+    #[test]
+    fn memory_runs_out_before_the_last_step_or_not_at_all() {
+        let mut verdict = open_growth();
+        let oom = |at: f64| Oom {
+            at,
+            low: at - 10.0,
+            high: None,
+            seconds: None,
+        };
+        verdict.oom = Some(oom(190.0));
+        let out = "out of memory at step 190 of 240 (step 180 to never)";
+        assert!(headline(&verdict).contains(out), "{}", headline(&verdict));
+        verdict.verdict = Class::Leak;
+        assert_eq!(
+            headline(&verdict),
+            format!("LEAK: the floor rises by 165 MB/step (160 to 170 MB/step), {out}{FITS}")
         );
+        // A run of 240 steps is not told of step 49,056.
+        verdict.oom = Some(oom(49_056.0));
+        assert!(!headline(&verdict).contains("out of memory"));
+        verdict.outlook = None;
+        assert!(headline(&verdict).contains("out of memory at step 49056 (step"));
+    }
+
+    #[test]
+    fn a_warm_up_under_way_says_where_it_ends() {
+        let mut verdict = open_growth();
+        verdict.verdict = Class::WarmUp;
+        verdict.predicted_plateau = Some(2.1e9);
+        let told = "WARM-UP under way, not a leak: it ends at 2.10 GB";
+        assert_eq!(headline(&verdict), format!("{told}{FITS}"));
+        verdict.settled_at = Some(83.0);
+        let told = "WARM-UP, not a leak: growth ended at step 83";
+        assert_eq!(headline(&verdict), format!("{told}{FITS}"));
     }
 
     #[test]

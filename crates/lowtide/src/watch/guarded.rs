@@ -8,7 +8,7 @@ use lowtide_core::output::StepReader;
 use lowtide_core::postmortem::{Cause, PostMortem};
 use lowtide_core::process::ProcId;
 use lowtide_core::sample::Sample;
-use lowtide_core::verdict::Verdict;
+use lowtide_core::verdict::{Class, Verdict};
 use lowtide_sys::sampler::Sampler;
 
 use crate::guard::act;
@@ -45,6 +45,8 @@ impl Watch {
         self.outcome = None;
         self.stopped = false;
         self.standing = None;
+        // A new process is judged anew; that is no withdrawal of what was said of the one before.
+        self.told = self.told.filter(|told| *told == Class::Leak);
         self.enter(Entry::Attempt(attempt));
     }
 

@@ -12,6 +12,7 @@ mod looks;
 mod probe;
 mod state_file;
 mod tell;
+mod verdicts;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -27,7 +28,7 @@ use lowtide_core::process::ProcId;
 use lowtide_core::run::Run;
 use lowtide_core::sample::{GapWhy, Sample};
 use lowtide_core::tree::program::is_python;
-use lowtide_core::units::{Bytes, Cap, Micros, Share, show_bytes};
+use lowtide_core::units::{Bytes, Cap, Micros, Share};
 use lowtide_core::verdict::{Class, Verdict};
 use lowtide_sys::sampler::{Change, Sampler};
 
@@ -41,6 +42,7 @@ pub use follow::Follow;
 pub use looks::LooksSpent;
 pub use state_file::{StateFile, output_folders};
 pub use tell::{Teller, short};
+pub use verdicts::one_line;
 
 use hooks::{HookEvent, Hooks};
 use looks::{Candidate, Looks, Reached};
@@ -71,8 +73,6 @@ impl WatchOptions {
     pub const BUDGET: Share = Share(0.001);
 }
 
-/// A verdict is told when it has stood for this many ticks: what flickers is not news.
-const STANDS: u32 = 3;
 /// The choice of the one to watch is told when it has stood for this long: a job's first moments are
 /// shells and launchers, and a script of short commands has no choice worth telling.
 const SETTLES: Micros = Micros(2_000_000);
@@ -98,6 +98,8 @@ pub struct Watch {
     stopped: bool,
     standing: Option<(Class, u32)>,
     told: Option<Class>,
+    /// That something grows was told.
+    told_growth: bool,
     /// When the choice of the one to watch is to be told.
     untold: Option<Micros>,
     dir: Option<PathBuf>,
@@ -224,6 +226,7 @@ impl Watch {
             stopped: false,
             standing: None,
             told: None,
+            told_growth: false,
             untold: None,
             dir: new.map(|new| new.dir),
             listener: None,
@@ -379,32 +382,6 @@ impl Watch {
         )
     }
 
-    fn judge(&mut self) -> Verdict {
-        let verdict = self.run.verdict();
-        self.foresee(&verdict);
-        let class = verdict.verdict;
-        let stood = match self.standing {
-            Some((before, ticks)) if before == class => ticks + 1,
-            _ => 1,
-        };
-        self.standing = Some((class, stood));
-        // "Too early" is where every run begins, and no withdrawal of what was said before.
-        if stood < STANDS || self.told == Some(class) || class == Class::TooEarly {
-            return verdict;
-        }
-        self.look_soon(LookWhy::Verdict);
-        let before = self.told.replace(class);
-        let text = one_line(&verdict);
-        self.event(EventKind::Verdict, text.clone());
-        if class == Class::Leak {
-            self.teller.say(&text);
-            self.event(EventKind::Leak, text);
-        } else if before == Some(Class::Leak) {
-            self.teller.say(&format!("not a leak after all: {text}"));
-        }
-        verdict
-    }
-
     /// A look into the watched process is wanted as soon as the budget allows.
     pub fn look_soon(&mut self, why: LookWhy) {
         if let Some(looks) = &mut self.looks {
@@ -532,28 +509,5 @@ fn show_page(address: SocketAddr, new: Option<&NewRun>, teller: &Teller) {
     match serve::beside(&new.name, address) {
         Ok(said) => teller.say(&said),
         Err(error) => teller.say(&format!("there is no page: {error:#}")),
-    }
-}
-
-/// The verdict in one line, as events and `--on` commands get it.
-pub fn one_line(verdict: &Verdict) -> String {
-    let who = verdict
-        .process
-        .as_ref()
-        .map(|process| format!(" in {} {}", process.role, process.pid))
-        .unwrap_or_default();
-    match verdict.verdict {
-        Class::Leak => format!(
-            "leak{who}: {} per {} ({} to {})",
-            show_bytes(verdict.rate.value),
-            verdict.rate.unit.trim_start_matches("bytes/"),
-            show_bytes(verdict.rate.low),
-            show_bytes(verdict.rate.high)
-        ),
-        class => format!(
-            "{class}{who}: floor {} -> {}",
-            show_bytes(verdict.floor.first),
-            show_bytes(verdict.floor.last)
-        ),
     }
 }

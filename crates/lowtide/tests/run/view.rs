@@ -76,6 +76,8 @@ const PANE: &str = "the job's output";
 
 /// Waits for a file `go`, then ends with code 5.
 const WAIT: &str = "until [ -e go ]; do sleep 0.02; done; echo bye; exit 5";
+/// The same for jobs that are stopped: a shell whose child is stopped between vfork and exec cannot stop.
+const WAIT_UNFORKED: &str = "mkfifo go; read line <go; echo bye; exit 5";
 
 fn run_view(job: &str) -> (tempfile::TempDir, Seeing) {
     run_view_and(job, "")
@@ -189,7 +191,7 @@ fn ctrl_c_goes_to_the_job_once() {
 fn ctrl_z_gives_the_shell_its_terminal_and_fg_brings_the_view_back() {
     let home = tempfile::tempdir().unwrap();
     let script = format!(
-        "set -m; a=$(stty -g); \"$0\" run --tui -i 50ms -- sh -c 'echo hello $((40+2)); {WAIT}'; echo stopped $?; \
+        "set -m; a=$(stty -g); \"$0\" run --tui -i 50ms -- sh -c 'echo hello $((40+2)); {WAIT_UNFORKED}'; echo stopped $?; \
          [ \"$a\" = \"$(stty -g)\" ] && echo same; read go; fg; echo code $?; read stay"
     );
     let mut user = Seeing::new(home.path(), SIZE, &script);

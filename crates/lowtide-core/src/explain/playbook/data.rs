@@ -8,7 +8,12 @@ use crate::verdict::{Class, Meter};
 use super::super::Experiment;
 use super::super::signs::Signs;
 use super::Entry;
-use super::sign::{BARE, CARRIES, Sign, goes_on, in_words, large, not, seen, unknown, with_flag};
+use super::sign::{
+    BARE, CARRIES, Sign, goes_on, in_words, large, not, open, seen, unknown, with_flag,
+};
+
+/// What a spawned worker takes without any data: 0.3 to 0.5 GB with torch imported, and some batches.
+const IMPORTS: f64 = 0.6e9;
 
 pub(super) const ENTRIES: &[Entry] = &[
     Entry {
@@ -151,6 +156,10 @@ fn first_touch(signs: &Signs) -> Vec<Sign> {
             place(axis, at),
             place(axis, epoch.end)
         )),
+        (Class::TooEarly, _) if signs.growing && signs.course.end > epoch.end => unknown(format!(
+            "growth went on past {}, where the first epoch was thought to end",
+            place(axis, epoch.end)
+        )),
         (Class::Leak, _) => not(format!(
             "growth goes on after the first epoch, which ended at {}",
             place(axis, epoch.end)
@@ -234,7 +243,13 @@ fn copies_in_workers(signs: &Signs) -> Vec<Sign> {
         )),
         None => not("growth does not come with started workers"),
     };
-    let size = if large(signs, each) {
+    let size = if large(signs, each) && each < IMPORTS {
+        open(format!(
+            "each of {} workers holds {} of its own, and the import of torch takes as much: compare with a dataset of ten examples",
+            workers.count,
+            show_bytes(each)
+        ))
+    } else if large(signs, each) {
         seen(format!(
             "each of {} workers holds {} of its own",
             workers.count,
@@ -243,7 +258,11 @@ fn copies_in_workers(signs: &Signs) -> Vec<Sign> {
     } else {
         not("the workers are small")
     };
-    vec![key, size]
+    // A worker of any dataset costs its imports and its prefetched batches: the size is what tells.
+    match size {
+        size @ Sign::Open(_) if matches!(key, Sign::Seen(_)) => vec![size],
+        size => vec![key, size],
+    }
 }
 
 /// What is judged in a recording has no file pages in it; `statements` says so when they grew.
@@ -289,12 +308,10 @@ fn shuffle_buffer(signs: &Signs) -> Vec<Sign> {
         "loader-worker" => seen("the growth is in a loader worker"),
         _ => not("the growth is not in a loader worker"),
     };
-    let fills = match signs.class {
-        Class::WarmUp => seen(format!(
-            "it ended at {}",
-            place(signs.axis, signs.course.settled.unwrap_or(signs.course.to))
-        )),
-        Class::TooEarly => unknown("it is not known yet whether it ends"),
+    let fills = match (signs.class, signs.course.settled) {
+        (Class::WarmUp, Some(at)) => seen(format!("it ended at {}", place(signs.axis, at))),
+        (Class::WarmUp, None) => unknown("its end is known, though not reached yet"),
+        (Class::TooEarly, _) => unknown("it is not known yet whether it ends"),
         _ => not("it does not end"),
     };
     vec![

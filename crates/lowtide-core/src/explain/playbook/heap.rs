@@ -4,24 +4,17 @@ use crate::judge::words::percent;
 use crate::look::Kind;
 use crate::units::show_bytes;
 
-use super::super::signs::Signs;
+use super::super::signs::{ReservedSign, Signs};
 use super::Entry;
 use super::sign::{
-    BARE, CARRIES, FREED, MALLOC_IN_USE, Sign, Tensors, carried_by, goes_on, in_words, large, not,
-    seen, tensors, unknown, with_env,
+    BARE, CARRIES, FREED, MALLOC_IN_USE, Sign, Tensors, being_filled, carried_by, goes_on,
+    in_words, large, not, open, seen, tensors, unknown, with_env,
 };
 
 /// Freed memory takes part in the growth from this share on.
 const HELD_SHARE: f64 = 0.3;
 /// A trim that returns this share of the level shows that it was free.
 const TRIMMED: f64 = 0.1;
-/// Threads or open files that are more than a pool that starts late: so many, and so many times.
-const MANY: f64 = 10.0;
-const TIMES: f64 = 2.0;
-/// What an open file holds, at most: a buffer is 8 kB by default, that of a reader some hundred. A loader
-/// worker has a dozen files open for the batches on their way, and leaks megabytes for other reasons.
-const MOST_A_FILE: f64 = 1e6;
-
 pub(super) const ENTRIES: &[Entry] = &[
     Entry {
         id: "P13",
@@ -103,7 +96,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     Entry {
         id: "P38",
         title: "Python objects are kept",
-        cause: "a list, dictionary or cache that only grows: records, metrics, parsed examples, closures",
+        cause: "a list, dictionary or cache that grows: records, metrics, parsed examples, closures; whether it has a bound is not seen from outside",
         fix: "bound it (deque, lru_cache with maxsize), or keep what is needed of each object",
         sources: &["https://docs.python.org/3/library/tracemalloc.html"],
         blamed: Some("objects that every step keeps"),
@@ -120,8 +113,8 @@ pub(super) const ENTRIES: &[Entry] = &[
     Entry {
         id: "P39",
         title: "blocks from malloc are kept: arrays, tensors, pictures, buffers of C code",
-        cause: "code that runs in every step keeps what it allocates: a collator or transform with a list, a decoder, an extension that does not free",
-        fix: "let go of it in the step; free or close what native code returns",
+        cause: "code that runs in every step keeps what it allocates: a collator or transform with a list, a decoder, an extension that does not free; or a buffer or cache that fills up to its size",
+        fix: "let go of it in the step, or bound what keeps it; free or close what native code returns",
         sources: &["https://bloomberg.github.io/memray/native_mode.html"],
         blamed: Some("a collator, transform or C code that keeps memory in every step"),
         spike: false,
@@ -136,8 +129,8 @@ pub(super) const ENTRIES: &[Entry] = &[
     },
     Entry {
         id: "P40",
-        title: "mappings are never closed",
-        cause: "anonymous mmap without munmap: buffers of a library, pools that are made anew",
+        title: "anonymous mappings outside malloc are kept",
+        cause: "mmap without munmap: buffers of a library, pools that are made anew; or a mapping that was there before and is being filled",
         fix: "close or reuse them",
         sources: &["https://man7.org/linux/man-pages/man2/mmap.2.html"],
         blamed: None,
@@ -147,46 +140,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         experiment: |_| {
             in_words(
                 "strace -f -e mmap,munmap on the process for some steps",
-                "mmap without its munmap",
-            )
-        },
-    },
-    Entry {
-        id: "P41",
-        title: "threads are started and never end",
-        cause: "a thread or pool made in each step, or that waits for ever; each has a stack, an arena and what it holds",
-        fix: "one pool for the run; join threads; daemon threads that get an end signal",
-        sources: &["https://docs.python.org/3/library/threading.html"],
-        blamed: None,
-        spike: false,
-        unseen: false,
-        signature: threads,
-        experiment: |_| {
-            in_words(
-                "threading.enumerate() or py-spy dump at two steps",
-                "the same waiting function, ever more often",
-            )
-        },
-    },
-    Entry {
-        id: "P42",
-        title: "files are opened and never closed",
-        cause: "open() without close() in the loader or logger; each file has a buffer",
-        fix: "`with open(…)`; close readers",
-        sources: &["https://docs.python.org/3/library/functions.html#open"],
-        blamed: None,
-        spike: false,
-        unseen: false,
-        signature: open_files,
-        experiment: |signs| {
-            with_env(
-                signs,
-                &[
-                    "PYTHONWARNINGS=always::ResourceWarning",
-                    "PYTHONTRACEMALLOC=5",
-                ],
-                "the same job with warnings about unclosed files",
-                "the warning names where they were opened",
+                "mmap without its munmap; no mmap at all: one that was there before is being filled",
             )
         },
     },
@@ -249,38 +203,57 @@ fn freed_but_held(signs: &Signs) -> Vec<Sign> {
 }
 
 fn large_in_heap(signs: &Signs) -> Vec<Sign> {
-    let mut found = freed_but_held(signs);
-    found.push(match (signs.blocks, signs.memory_that_grew()) {
+    // Freed memory is there without large blocks too: they are what tells this one apart.
+    let key = match (signs.blocks, signs.memory_that_grew()) {
         (Some(blocks), Some(memory)) if blocks.large >= 0.1 * memory.grew => seen(format!(
-            "blocks between 128 kB and 32 MB: {} more",
+            "blocks between 128 kB and 32 MB in the heap: {} more",
             show_bytes(blocks.large)
         )),
         (Some(_), Some(_)) => not("no blocks of 128 kB to 32 MB in the heap"),
         _ => unknown("the sizes of blocks were not seen"),
-    });
+    };
+    let mut found = vec![key];
+    found.extend(freed_but_held(signs));
     found
 }
 
+/// Huge pages that are being filled, or hold blocks in use, are no waste: large arrays are huge pages
+/// wherever the kernel has them switched on.
 fn huge_pages(signs: &Signs) -> Vec<Sign> {
-    let (Some(counts), Some(memory)) = (&signs.counts, signs.memory_that_grew()) else {
+    const UNUSED: [Kind; 3] = [Kind::GlibcFree, Kind::GlibcHoles, Kind::PythonSlack];
+    const USED: [Kind; 3] = [Kind::PythonLive, Kind::GlibcLive, Kind::GlibcMapped];
+    let (Some(counts), Some(memory), Some(used), Some(unused)) = (
+        &signs.counts,
+        signs.memory_that_grew(),
+        signs.share(&USED),
+        signs.share(&UNUSED),
+    ) else {
         return vec![unknown(BARE)];
     };
     let huge = counts.last.huge.as_f64() - counts.first.huge.as_f64();
-    let live: f64 = signs
-        .share(&[Kind::PythonLive, Kind::GlibcLive, Kind::GlibcMapped])
-        .unwrap_or(1.0);
-    vec![
-        if huge >= CARRIES * memory.grew {
-            seen(format!("{} of the growth are huge pages", show_bytes(huge)))
-        } else {
-            not("the growth is not in huge pages")
-        },
-        if live < CARRIES {
-            seen(format!("only {} of it is in use", percent(live.max(0.0))))
-        } else {
-            not("most of it is in use")
-        },
-    ]
+    if huge < CARRIES * memory.grew {
+        return vec![not("the growth is not in huge pages")];
+    }
+    let told = format!("{} of the growth are huge pages", show_bytes(huge));
+    if let Some(reserved) = half_reserved(signs) {
+        return vec![not(being_filled(signs, reserved))];
+    }
+    if used >= CARRIES {
+        return vec![not("most of it is in use")];
+    }
+    if unused >= CARRIES {
+        let free = format!("{} of it is free", percent(unused));
+        return vec![seen(told), seen(free)];
+    }
+    vec![open(format!(
+        "{told}, but whether they are in use is not seen: the same job with GLIBC_TUNABLES=glibc.malloc.hugetlb=0, or THP=madvise for the machine, would tell"
+    ))]
+}
+
+/// Reserved space carries the growth, or most of it.
+fn half_reserved(signs: &Signs) -> Option<&ReservedSign> {
+    let carries = signs.reserved_share() >= CARRIES;
+    signs.reserved.as_ref().filter(|_| carries)
 }
 
 fn loaded_first(signs: &Signs) -> Vec<Sign> {
@@ -337,11 +310,13 @@ fn python_objects(signs: &Signs) -> Vec<Sign> {
 
 fn kept_blocks(signs: &Signs) -> Vec<Sign> {
     let others = match tensors(signs) {
-        Tensors::Grow(says) => not(format!("tensors grow: {says}")),
+        Tensors::Graphs(says) | Tensors::Grow(says) => not(format!("tensors grow: {says}")),
         Tensors::Flat(says) => seen(says),
         Tensors::Unknown(why) => unknown(why),
     };
-    let key = if signs.memory.is_some() {
+    let key = if let Some(reserved) = half_reserved(signs) {
+        not(being_filled(signs, reserved))
+    } else if signs.memory.is_some() {
         carried_by(signs, &MALLOC_IN_USE, "malloc blocks in use")
     } else {
         match goes_on(signs) {
@@ -366,7 +341,11 @@ fn mappings(signs: &Signs) -> Vec<Sign> {
         _ => unknown("the number of mappings hardly changed: neighbours are merged"),
     };
     let known = |memory: &super::super::Memory| memory.incomplete.is_empty();
-    let key = if signs.memory.as_ref().is_none_or(known) {
+    let key = if let Some(reserved) = half_reserved(signs) {
+        not(being_filled(signs, reserved))
+    } else if !signs.pools.is_empty() {
+        unknown("a library keeps arenas of its own there: the entry on its pool speaks of it")
+    } else if signs.memory.as_ref().is_none_or(known) {
         carried_by(
             signs,
             &[Kind::OtherAnon],
@@ -376,41 +355,4 @@ fn mappings(signs: &Signs) -> Vec<Sign> {
         unknown("the looks are incomplete: memory of no known kind may be malloc's")
     };
     vec![key, goes_on(signs), maps]
-}
-
-fn threads(signs: &Signs) -> Vec<Sign> {
-    let Some(parts) = &signs.parts else {
-        return vec![unknown(BARE)];
-    };
-    let (first, last) = (parts.first.threads, parts.last.threads);
-    vec![more("threads", first, last), goes_on(signs)]
-}
-
-fn open_files(signs: &Signs) -> Vec<Sign> {
-    match signs.files {
-        Some(files) => vec![
-            more("open files", files.first, files.last),
-            goes_on(signs),
-            a_file_holds(signs.course.grew / (files.last - files.first).max(1.0)),
-        ],
-        None => vec![unknown("open files were not counted")],
-    }
-}
-
-fn a_file_holds(bytes: f64) -> Sign {
-    let told = format!("{} of growth for each", show_bytes(bytes));
-    if bytes <= MOST_A_FILE {
-        seen(told)
-    } else {
-        not(told)
-    }
-}
-
-fn more(what: &str, first: f64, last: f64) -> Sign {
-    let told = format!("{what} {first:.0} -> {last:.0}");
-    if last - first >= MANY && last >= TIMES * first {
-        seen(told)
-    } else {
-        not(told)
-    }
 }

@@ -8,7 +8,8 @@ use crate::verdict::{Class, Meter};
 use super::super::signs::Signs;
 use super::Entry;
 use super::sign::{
-    BARE, CARRIES, FLAT, Sign, carried_by, goes_on, in_words, large, not, seen, unknown, with_flag,
+    BARE, CARRIES, FLAT, Sign, being_filled, carried_by, goes_on, in_words, large, not, of_a_leak,
+    seen, unknown, with_flag,
 };
 
 const WORKERS: [&str; 3] = ["num_workers", "dataloader_num_workers", "workers"];
@@ -41,8 +42,8 @@ pub(super) const ENTRIES: &[Entry] = &[
     },
     Entry {
         id: "P06",
-        title: "batches stay in shared memory",
-        cause: "tensors that workers hand over live in /dev/shm: workers x prefetch x batch bytes, or somebody keeps them",
+        title: "shared memory is kept: batches, files in /dev/shm",
+        cause: "tensors that workers hand over live in /dev/shm: workers x prefetch x batch bytes, or somebody keeps them; so do files that are written there and stay",
         fix: "smaller prefetch_factor, clone what is kept from a batch, close what was opened; a larger --shm-size only moves the end",
         sources: &[
             "https://github.com/pytorch/pytorch/issues/5040",
@@ -208,6 +209,9 @@ fn shared_batches(signs: &Signs) -> Vec<Sign> {
         }
         (None, None) => unknown(BARE),
     };
+    if let Some(reserved) = signs.fills() {
+        return vec![not(being_filled(signs, reserved))];
+    }
     let zero = |name: &str| name.contains("/dev/zero");
     let named = match signs.shared.first() {
         Some((name, _)) if zero(name) => not("it is /dev/zero: pinned memory, not batches"),
@@ -222,6 +226,10 @@ fn prefetch(signs: &Signs) -> Vec<Sign> {
         return vec![not("no workers were started")];
     }
     match signs.is_driven_by("worker-start") {
+        // What a loader fills is given back with it: growth that outlasts all bounds is something else.
+        Some(_) if signs.class == Class::Leak => {
+            vec![not("it grows with every start of a worker, and goes on")]
+        }
         Some(driver) => vec![seen(format!(
             "{} with each started worker",
             show_bytes(driver.per_unit)
@@ -263,8 +271,17 @@ fn worker_leak(signs: &Signs) -> Vec<Sign> {
     let worker =
         role == "loader-worker" || (signs.job.forked && role != "trainer" && role != "rank");
     let key = if worker {
-        seen(format!("the growth is in a {role}"))
-    } else if signs.role("loader-worker").is_some() {
+        of_a_leak(
+            signs,
+            format!("the growth is in a {role}"),
+            "a shuffle buffer or a cache of what it has read fills like that too: num_workers=0 moves it to the trainer, smaller buffers end it sooner",
+        )
+    } else if let Some(workers) = signs.role("loader-worker") {
+        if workers.grew >= FLAT * signs.course.grew {
+            return vec![unknown(
+                "the workers grew too; none of them was looked into by itself",
+            )];
+        }
         not("the growth is not in the workers")
     } else {
         return Vec::new();
@@ -293,7 +310,8 @@ fn unmapped(signs: &Signs) -> Vec<Sign> {
     let mapped = parts.last.shmem - parts.first.shmem;
     // /dev/shm is the whole machine's: it counts only where the processes do not hold the growth.
     let own = mapped + (parts.last.anon - parts.first.anon) + (parts.last.swap - parts.first.swap);
-    let unexplained = signs.course.grew - own.max(0.0);
+    let together: f64 = signs.roles.iter().map(|role| role.grew).sum();
+    let unexplained = signs.course.grew - own.max(together).max(0.0);
     if unexplained >= CARRIES * signs.course.grew
         && large(signs, files)
         && files >= CARRIES * unexplained

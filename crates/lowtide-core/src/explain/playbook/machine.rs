@@ -1,17 +1,25 @@
 //! What lies outside the loop's own heap: cycles and their collector, other processes, swap, the kernel.
 
+use crate::look::Kind;
 use crate::units::show_bytes;
 use crate::verdict::Class;
 
 use super::super::Experiment;
 use super::super::signs::Signs;
 use super::Entry;
-use super::sign::{BARE, CARRIES, FLAT, Sign, goes_on, in_words, large, not, seen, unknown};
+use super::sign::{
+    BARE, CARRIES, FLAT, Sign, carried_by, goes_on, in_words, large, not, of_a_leak, open, seen,
+    unknown,
+};
 
 /// A collection that frees this share of the level had something to free.
 const COLLECTED: f64 = 0.01;
 /// Calls of the collector that are enough to say that it frees nothing.
 const CALLS: u64 = 3;
+/// The patch releases of CPython 3.14 that have the incremental collector; 3.14.5 is generational again.
+const INCREMENTAL: std::ops::RangeInclusive<u32> = 0..=4;
+/// Objects that the collector knows have grown in number from this factor on.
+const MORE_OBJECTS: f64 = 1.05;
 /// Swap takes part from this share of the growth on.
 const SWAPPED: f64 = 0.3;
 /// Seconds of waiting for memory that are no accident.
@@ -35,6 +43,27 @@ pub(super) const ENTRIES: &[Entry] = &[
             in_words(
                 "callbacks=[lowtide.cleanup.MemoryCleanup(every=10, trim=False)]: it says what each gc.collect() freed",
                 "collections free as much as the teeth are high",
+            )
+        },
+    },
+    Entry {
+        id: "P48",
+        title: "CPython 3.14.0 to 3.14.4 pile up cycles",
+        cause: "the incremental collector of these releases falls behind: objects that refer to each other stay much longer than before",
+        fix: "Python 3.14.5 or later, or 3.13; gc.collect() every N steps until then",
+        sources: &[
+            "https://github.com/python/cpython/issues/148726",
+            "https://github.com/python/mypy/issues/21403",
+            "https://github.com/cositools/cosipy/issues/629",
+        ],
+        blamed: None,
+        spike: false,
+        unseen: false,
+        signature: slow_collector,
+        experiment: |_| {
+            in_words(
+                "callbacks=[lowtide.cleanup.MemoryCleanup(every=10, trim=False)], which calls gc.collect(), or the same job with Python 3.14.5 or 3.13",
+                "memory comes back with each call; with the other Python the growth is gone",
             )
         },
     },
@@ -123,23 +152,8 @@ pub(super) const ENTRIES: &[Entry] = &[
 ];
 
 fn cycles(signs: &Signs) -> Vec<Sign> {
-    let gc = signs
-        .inside
-        .as_ref()
-        .and_then(|inside| inside.cleaned.get("gc"));
-    match gc {
-        Some(gc) if gc.calls >= CALLS => {
-            let each = gc.freed / gc.calls as f64;
-            if each >= COLLECTED * signs.course.level {
-                vec![seen(format!(
-                    "gc.collect() freed {} in {} calls",
-                    show_bytes(gc.freed),
-                    gc.calls
-                ))]
-            } else {
-                vec![not(format!("gc freed nothing in {} calls", gc.calls))]
-            }
-        }
+    match collections(signs) {
+        Some(sign) => vec![sign],
         _ if signs.course.teeth => vec![unknown(
             "it rises and falls like a saw, but who frees it was not measured: lowtide.cleanup.MemoryCleanup(gc=True) would tell",
         )],
@@ -150,12 +164,80 @@ fn cycles(signs: &Signs) -> Vec<Sign> {
     }
 }
 
+/// What calls of the collector freed; none without enough of them.
+fn collections(signs: &Signs) -> Option<Sign> {
+    let inside = signs.inside.as_ref()?;
+    let gc = inside.cleaned.get("gc").filter(|gc| gc.calls >= CALLS)?;
+    let each = gc.freed / gc.calls as f64;
+    Some(if each >= COLLECTED * signs.course.level {
+        seen(format!(
+            "gc.collect() freed {} in {} calls",
+            show_bytes(gc.freed),
+            gc.calls
+        ))
+    } else {
+        not(format!("gc freed nothing in {} calls", gc.calls))
+    })
+}
+
+fn slow_collector(signs: &Signs) -> Vec<Sign> {
+    let Some(python) = signs.python.filter(|python| python.minor == 14) else {
+        return Vec::new();
+    };
+    let objects = carried_by(
+        signs,
+        &[Kind::PythonLive, Kind::PythonSlack],
+        "Python small objects",
+    );
+    let key = match (objects, python.micro) {
+        (Sign::Seen(says), Some(micro)) if INCREMENTAL.contains(&micro) => {
+            seen(format!("Python 3.14.{micro}; {says}"))
+        }
+        (_, Some(micro)) if !INCREMENTAL.contains(&micro) => {
+            not(format!("Python 3.14.{micro} has the older collector again"))
+        }
+        (Sign::Seen(says), None) => open(format!(
+            "Python 3.14, {says}; which of its releases it is was not seen: python -VV tells"
+        )),
+        (other, _) => other,
+    };
+    let counted = match &signs.inside {
+        Some(inside) if inside.span.last.objects > MORE_OBJECTS * inside.span.first.objects => {
+            seen(format!(
+                "objects that the collector knows: {:.0} -> {:.0}",
+                inside.span.first.objects, inside.span.last.objects
+            ))
+        }
+        Some(_) => not("the collector knows no more objects than before"),
+        None => unknown("objects were not counted from inside"),
+    };
+    // A list that only grows has more of them too; a collection parts the two.
+    let collected = collections(signs).unwrap_or_else(|| unknown("gc.collect() was not tried"));
+    match key {
+        key @ Sign::Seen(_) => vec![key, either(counted, collected)],
+        key => vec![key],
+    }
+}
+
+/// What contradicts, else what was seen, else what was not measured.
+fn either(one: Sign, other: Sign) -> Sign {
+    match (&one, &other) {
+        (Sign::Not(_), _) => one,
+        (_, Sign::Not(_) | Sign::Seen(_)) => other,
+        _ => one,
+    }
+}
+
 fn controller(signs: &Signs) -> Vec<Sign> {
     let argv = &signs.job.argv;
     let ray = argv.contains("ray::") || argv.contains("verl") || argv.contains("openrlhf");
     vec![
         if ray {
-            seen(format!("the growing process drives rollouts: {argv}"))
+            of_a_leak(
+                signs,
+                format!("the growing process drives rollouts: {argv}"),
+                "what it keeps may have a bound: half the rollout batch would tell",
+            )
         } else {
             not("no rollout controller")
         },

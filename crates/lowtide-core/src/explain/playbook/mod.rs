@@ -2,18 +2,23 @@
 //! and one small function from the signs to what was seen of its signature. One file a family.
 //!
 //! The first sign of a signature is its key: without it the entry is not a candidate. A sign that is
-//! contradicted rules the entry out; one that was not measured lowers its score.
+//! contradicted rules the entry out; one that was not measured lowers its score. A key that something
+//! commoner and harmless has too is no claim: the entry is untested then, with what would part them.
 
 mod data;
+mod gpu;
+mod handles;
 mod heap;
 mod loaders;
 mod machine;
 mod phases;
+mod pools;
 mod sign;
 #[cfg(test)]
 mod tests;
 mod torch;
 
+pub(crate) use pools::owner;
 pub(crate) use sign::Sign;
 
 use crate::verdict::Class;
@@ -50,8 +55,11 @@ pub(crate) fn entries() -> impl Iterator<Item = &'static Entry> {
         .iter()
         .chain(loaders::ENTRIES)
         .chain(torch::ENTRIES)
+        .chain(gpu::ENTRIES)
         .chain(phases::ENTRIES)
         .chain(heap::ENTRIES)
+        .chain(pools::ENTRIES)
+        .chain(handles::ENTRIES)
         .chain(machine::ENTRIES)
 }
 
@@ -64,19 +72,25 @@ pub(crate) struct Matched {
 
 pub(crate) fn matched(signs: &Signs) -> Matched {
     let mut matched = Matched::default();
+    let mut candidates: Vec<(bool, Candidate)> = Vec::new();
     for entry in entries() {
         match entry.look(signs) {
-            Found::Candidate(candidate) => matched.candidates.push(candidate),
+            Found::Candidate(candidate) => {
+                // What an evaluation takes on top is true, and no cause of a floor that grows.
+                candidates.push((signs.growing && entry.spike, candidate));
+            }
             Found::RuledOut(statement) => matched.ruled_out.push(statement),
             Found::Untested(statement) => matched.untested.push(statement),
             Found::Nothing => {}
         }
     }
-    let seen = |candidate: &Candidate| candidate.because.len();
-    matched
-        .candidates
-        .sort_by(|a, b| b.score.total_cmp(&a.score).then(seen(b).cmp(&seen(a))));
-    matched.candidates.truncate(MOST);
+    candidates.sort_by(|(beside_a, a), (beside_b, b)| {
+        let score = b.score.total_cmp(&a.score);
+        let seen = b.because.len().cmp(&a.because.len());
+        score.then(beside_a.cmp(beside_b)).then(seen)
+    });
+    let candidates = candidates.into_iter().map(|(_, candidate)| candidate);
+    matched.candidates = candidates.take(MOST).collect();
     matched
 }
 
@@ -133,6 +147,9 @@ impl Entry {
                 fix: self.fix.to_owned(),
                 sources: self.sources.iter().map(|s| (*s).to_owned()).collect(),
             });
+        }
+        if let Some(Sign::Open(says)) = signature.first() {
+            return Found::Untested(say(says));
         }
         let missing = signature.iter().find_map(Sign::unknown);
         match missing {

@@ -2,13 +2,13 @@
 
 use crate::look::Kind;
 use crate::units::show_bytes;
-use crate::verdict::{Axis, Class};
+use crate::verdict::Axis;
 
 use super::super::signs::{Excursion, Signs};
 use super::Entry;
 use super::sign::{
-    BARE, Sign, carried_by, goes_on, in_words, large, not, not_ended, seen, unknown, with_env,
-    with_flag,
+    BARE, Sign, carried_by, goes_on, in_words, large, not, not_ended, of_a_leak, seen, unknown,
+    with_env, with_flag,
 };
 
 /// What stays after an excursion, as a share of it, when it "returns".
@@ -53,7 +53,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     Entry {
         id: "P11",
         title: "each evaluation leaves something behind",
-        cause: "outputs kept by the loop or by a metric until the next evaluation, or in a list for ever",
+        cause: "outputs kept by the loop or by a metric until the next evaluation, or in a list",
         fix: "clear them at the end of the evaluation; a newer Lightning",
         sources: &[
             "https://github.com/Lightning-AI/pytorch-lightning/issues/5735",
@@ -171,9 +171,7 @@ fn excursion(signs: &Signs, excursion: &Excursion, name: &str) -> Vec<Sign> {
         return if signs.recorded {
             Vec::new()
         } else {
-            vec![unknown(format!(
-                "a bare log does not say when a {name} runs"
-            ))]
+            vec![unknown(format!("a bare log does not say when {name}s run"))]
         };
     }
     let key = if large(signs, excursion.rise) {
@@ -185,7 +183,7 @@ fn excursion(signs: &Signs, excursion: &Excursion, name: &str) -> Vec<Sign> {
         ))
     } else {
         not(format!(
-            "a {name} took {} on top",
+            "each {name} took {} on top",
             show_bytes(excursion.rise.max(0.0))
         ))
     };
@@ -226,10 +224,11 @@ fn loggers(signs: &Signs) -> Vec<Sign> {
     }
     if signs.job.role == "logger" {
         return vec![
-            seen(format!(
-                "the growing process is a logger: {}",
-                signs.job.argv
-            )),
+            of_a_leak(
+                signs,
+                format!("the growing process is a logger: {}", signs.job.argv),
+                "its own buffers fill too: WANDB_MODE=disabled would tell",
+            ),
             not_ended(signs),
         ];
     }
@@ -260,9 +259,11 @@ fn metric_lists(signs: &Signs) -> Vec<Sign> {
         return vec![unknown("steps are not known")];
     }
     let key = match goes_on(signs) {
-        Sign::Seen(_) if signs.course.rate < METRICS => {
-            seen(format!("{} a step", show_bytes(signs.course.rate)))
-        }
+        Sign::Seen(_) if signs.course.rate < METRICS => of_a_leak(
+            signs,
+            format!("{} a step", show_bytes(signs.course.rate)),
+            "so does any small cache until it is full: LowtideCallback() counts objects by type",
+        ),
         Sign::Seen(_) => not(format!(
             "{} a step: a list of numbers keeps less than {} a step",
             show_bytes(signs.course.rate),
@@ -286,14 +287,18 @@ fn profilers(signs: &Signs) -> Vec<Sign> {
         .env
         .iter()
         .find(|(name, value)| name == "PYTHONTRACEMALLOC" && value != "0");
+    // That it runs says nothing of what grows.
+    let key = |says| {
+        of_a_leak(
+            signs,
+            says,
+            "what the job itself keeps grows under it too: the same job without it would tell",
+        )
+    };
     let key = match (named, set) {
-        (Some(name), _) => seen(format!("the job runs under {name}")),
-        (_, Some((name, value))) => seen(format!("{name}={value}")),
+        (Some(name), _) => key(format!("the job runs under {name}")),
+        (_, Some((name, value))) => key(format!("{name}={value}")),
         _ => not("no profiler in the command"),
     };
-    let grows = match signs.class {
-        Class::WarmUp => not("growth ended while it ran on"),
-        _ => goes_on(signs),
-    };
-    vec![key, grows]
+    vec![key, goes_on(signs)]
 }

@@ -1,12 +1,12 @@
 //! One sign of a signature, and the signs that many entries share.
 
-use crate::judge::words::{pace, percent, place, stretch};
+use crate::judge::words::{pace, percent, place, stretch, unit};
 use crate::look::Kind;
 use crate::units::show_bytes;
 use crate::verdict::Class;
 
 use super::super::Experiment;
-use super::super::signs::Signs;
+use super::super::signs::{ReservedSign, Signs};
 
 /// A kind of memory carries the growth from this share on.
 pub(super) const CARRIES: f64 = 0.5;
@@ -25,6 +25,9 @@ pub(crate) enum Sign {
     Not(String),
     /// Not measured; what would show it.
     Unknown(String),
+    /// Measured, but something commoner and harmless looks the same; what would part them. As a key it
+    /// is no claim, and is told as untested whoever blames the entry.
+    Open(String),
 }
 
 impl Sign {
@@ -44,7 +47,7 @@ impl Sign {
 
     pub fn unknown(&self) -> Option<&str> {
         match self {
-            Sign::Unknown(says) => Some(says),
+            Sign::Unknown(says) | Sign::Open(says) => Some(says),
             _ => None,
         }
     }
@@ -62,30 +65,72 @@ pub(super) fn unknown(says: impl Into<String>) -> Sign {
     Sign::Unknown(says.into())
 }
 
+pub(super) fn open(says: impl Into<String>) -> Sign {
+    Sign::Open(says.into())
+}
+
+/// A key that a store which fills up to its size has too: it counts once the growth is known to be a
+/// leak. `part` says what would part them before that.
+pub(super) fn of_a_leak(signs: &Signs, says: String, part: &str) -> Sign {
+    if signs.class == Class::Leak {
+        seen(says)
+    } else {
+        open(format!("{says}; {part}"))
+    }
+}
+
 pub(super) const BARE: &str =
     "a bare log shows one number; `lowtide run -- …` records what would tell";
 const NO_LOOKS: &str = "no two whole looks into the process show where the bytes are";
 const NO_TENSORS: &str = "tensors were not counted: lowtide.hf.LowtideCallback() does";
 
-/// It has not stopped.
+/// It has not stopped, and no end is in sight.
 pub(super) fn not_ended(signs: &Signs) -> Sign {
     let axis = signs.axis;
-    match signs.class {
-        Class::WarmUp => not(format!(
+    let rate = || pace(axis, signs.course.rate);
+    if let Some(reserved) = signs.fills() {
+        return not(being_filled(signs, reserved));
+    }
+    match (signs.class, signs.course.settled) {
+        (Class::WarmUp, Some(at)) => not(format!(
             "growth ended at {} and the loop went on for {}: what every step does would have gone on",
-            place(axis, signs.course.settled.unwrap_or(signs.course.to)),
+            place(axis, at),
             stretch(axis, signs.after())
         )),
-        Class::Leak => seen(format!("{}, and it goes on", pace(axis, signs.course.rate))),
-        Class::TooEarly => unknown(match signs.course.decides_at {
+        (Class::WarmUp, None) => not(match &signs.bound {
+            Some(bound) => format!("its end is known, though not reached yet: {}", bound.why),
+            None => "its end is known, though not reached yet".to_owned(),
+        }),
+        (Class::Leak, _) => seen(format!("{}, and it goes on", rate())),
+        (Class::TooEarly, _) if signs.growing => seen(format!(
+            "{} now; whether it ends is not known: a store that fills up to its size looks the same until then",
+            rate()
+        )),
+        (Class::TooEarly, _) => unknown(match signs.course.decides_at {
             Some(at) => format!(
                 "whether it goes on is not decided before {}",
                 place(axis, at)
             ),
             None => "whether it goes on is not decided yet".to_owned(),
         }),
-        Class::Spikes | Class::Stable => not("the floor does not grow"),
+        (Class::Spikes | Class::Stable, _) => not("the floor does not grow"),
     }
+}
+
+/// What of the growth lies in reserved space, and where that ends.
+pub(super) fn being_filled(signs: &Signs, reserved: &ReservedSign) -> String {
+    let what = match (&reserved.name, reserved.pieces) {
+        (Some(name), 1) => name.clone(),
+        (_, 1) => "one block".to_owned(),
+        (_, pieces) => format!("{pieces} pieces"),
+    };
+    format!(
+        "{} of the growth touched {what} of {} that was reserved before: {} of it are in use, {} are left, and there it ends",
+        percent(signs.reserved_share().min(1.0)),
+        show_bytes(reserved.size),
+        show_bytes(reserved.touched),
+        show_bytes((reserved.size - reserved.touched).max(0.0))
+    )
 }
 
 /// It grows with the work of every step, and has not stopped.
@@ -98,7 +143,7 @@ pub(super) fn goes_on(signs: &Signs) -> Sign {
     match (not_ended(signs), event) {
         (Sign::Seen(_), Some(event)) => not(format!(
             "it grows with each {}, not with each step",
-            event.name
+            unit(&event.name)
         )),
         (sign, _) => sign,
     }
@@ -138,6 +183,8 @@ pub(super) const MALLOC_IN_USE: [Kind; 2] = [Kind::GlibcLive, Kind::GlibcMapped]
 
 /// Python's own count of tensors.
 pub(super) enum Tensors {
+    /// Those that hang on a graph: no buffer and no cache keeps them like that.
+    Graphs(String),
     Grow(String),
     Flat(String),
     Unknown(&'static str),
@@ -167,7 +214,7 @@ pub(super) fn tensors(signs: &Signs) -> Tensors {
     }
     if graphs >= GRAPHS_A_STEP * steps {
         let told = format!("{told}, {graphs:.0} more of them with a graph");
-        return Tensors::Grow(told);
+        return Tensors::Graphs(told);
     }
     if bytes >= TENSOR_SHARE * inside.held {
         return Tensors::Grow(told);

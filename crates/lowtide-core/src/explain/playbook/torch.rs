@@ -1,14 +1,14 @@
-//! What torch keeps: graphs, pinned memory, compiled code, compile workers, contexts, GPU pools.
+//! What torch keeps on the host: graphs, pinned memory, compiled code, compile workers, contexts.
 
 use crate::judge::words::{percent, place};
 use crate::units::show_bytes;
-use crate::verdict::{Class, Meter};
+use crate::verdict::Class;
 
 use super::super::signs::Signs;
 use super::Entry;
 use super::sign::{
-    BARE, CARRIES, FLAT, MALLOC, Sign, Tensors, carried_by, goes_on, in_words, is_trainer, not,
-    seen, tensors, unknown, with_env,
+    BARE, CARRIES, FLAT, MALLOC, Sign, Tensors, being_filled, carried_by, goes_on, in_words,
+    is_trainer, not, of_a_leak, open, seen, tensors, unknown, with_env,
 };
 
 /// Small blocks that make up this share of the growth are nodes of something that is linked together.
@@ -176,42 +176,6 @@ pub(super) const ENTRIES: &[Entry] = &[
             )
         },
     },
-    Entry {
-        id: "P33",
-        title: "GPU memory is cached in pieces",
-        cause: "torch's caching allocator reserves more and more because free pieces do not fit (variable lengths)",
-        fix: "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, bucket lengths, empty_cache between phases",
-        sources: &["https://docs.pytorch.org/docs/stable/notes/cuda.html"],
-        blamed: Some("CUDA caching allocator"),
-        spike: false,
-        unseen: false,
-        signature: gpu_pieces,
-        experiment: |signs| {
-            with_env(
-                signs,
-                &["PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"],
-                "the same job with expandable segments",
-                "reserved memory stays near what is allocated",
-            )
-        },
-    },
-    Entry {
-        id: "P34",
-        title: "GPU memory outside torch's pool",
-        cause: "NCCL, cuBLAS and cuDNN workspaces, further contexts (workers that touch CUDA: 300 to 500 MB each), CUDA graphs",
-        fix: "keep CUDA out of workers, fewer communicators",
-        sources: &["https://github.com/pytorch/pytorch/issues/3732"],
-        blamed: Some("CUDA workspaces and contexts"),
-        spike: false,
-        unseen: false,
-        signature: gpu_outside,
-        experiment: |_| {
-            in_words(
-                "start workers with CUDA_VISIBLE_DEVICES= (empty)",
-                "what the workers held on the GPU is gone",
-            )
-        },
-    },
 ];
 
 fn pinned(signs: &Signs) -> Vec<Sign> {
@@ -234,6 +198,9 @@ fn pinned(signs: &Signs) -> Vec<Sign> {
                 show_bytes(grew)
             ))
         }];
+    }
+    if let Some(reserved) = signs.fills() {
+        return vec![not(being_filled(signs, reserved))];
     }
     let zero: f64 = signs
         .shared
@@ -273,11 +240,20 @@ fn kept_graph(signs: &Signs) -> Vec<Sign> {
         .zip(signs.memory_that_grew())
         .map(|(blocks, memory)| blocks.small / memory.grew);
     let kept = match (tensors(signs), nodes) {
-        (Tensors::Grow(says), _) => seen(says),
-        (_, Some(share)) if share >= NODES => seen(format!(
-            "blocks below 1 kB make up {} of the growth: nodes, whose tensors Python may not know",
-            percent(share)
-        )),
+        (Tensors::Graphs(says), _) => seen(says),
+        (Tensors::Grow(says), _) => of_a_leak(
+            signs,
+            says,
+            "a replay buffer or a cache that fills keeps tensors too: half its size would tell",
+        ),
+        (_, Some(share)) if share >= NODES => of_a_leak(
+            signs,
+            format!(
+                "blocks below 1 kB make up {} of the growth: nodes, whose tensors Python may not know",
+                percent(share)
+            ),
+            "a cache of small things has them too: `.detach()` on what outlives a step would tell",
+        ),
         (Tensors::Flat(says), _) => not(says),
         (Tensors::Unknown(why), _) => unknown(why),
     };
@@ -310,17 +286,25 @@ fn recompiles(signs: &Signs) -> Vec<Sign> {
         .counts
         .map(|counts| counts.last.code_maps.saturating_sub(counts.first.code_maps));
     let slow = signs.counted.slow_steps;
+    const PARTS: &str = "TORCH_LOGS=recompiles names each one, TORCH_COMPILE_DISABLE=1 would tell";
+    let compiles =
+        new_code.is_some_and(|code| code >= NEW_CODE) || signs.role("compile-worker").is_some();
     let key = if let Some(driver) = signs.is_driven_by("recompile") {
-        seen(format!(
-            "{} with each slow step",
-            show_bytes(driver.per_unit)
-        ))
+        let told = format!("{} with each slow step", show_bytes(driver.per_unit));
+        if compiles {
+            seen(format!("{told}, and new code was compiled"))
+        } else {
+            // An evaluation, a save or a wait for data is a slow step as well.
+            open(format!(
+                "{told}, but no new code was seen: a slow step may be anything that nobody marked; {PARTS}"
+            ))
+        }
     } else if let Some(line) = guards {
         seen(format!("what torch.compile keeps grew: {line}"))
     } else {
         match (new_code, signs.counted.paced) {
-            (Some(code), _) if code >= NEW_CODE && slow > 0 => seen(format!(
-                "{code} new executable mappings and {slow} slow steps"
+            (Some(code), _) if code >= NEW_CODE && slow > 0 => open(format!(
+                "{code} new executable mappings and {slow} slow steps: libraries that are loaded late do the same; {PARTS}"
             )),
             (Some(code), true) if code < NEW_CODE && slow == 0 => not(format!(
                 "{code} new executable mappings, and no step was slow"
@@ -360,7 +344,8 @@ fn first_steps(signs: &Signs) -> Vec<Sign> {
     let course = &signs.course;
     let watched = (course.end - course.begin).max(f64::MIN_POSITIVE);
     let lasted = (course.to - course.begin) / watched;
-    let key = if signs.class == Class::WarmUp && lasted <= 0.1 && course.rises < 4.0 {
+    let ended = signs.class == Class::WarmUp && course.settled.is_some();
+    let key = if ended && lasted <= 0.1 && course.rises < 4.0 {
         seen(format!(
             "one step of {} that was over at {}",
             show_bytes(course.grew),
@@ -376,75 +361,8 @@ fn first_steps(signs: &Signs) -> Vec<Sign> {
         (Sign::Seen(_), false) => vec![unknown(
             "one step at the start, but a bare log does not show what was loaded",
         )],
-        (_, true) if !signs.job.libtorch || signs.class == Class::Leak => Vec::new(),
+        (_, true) if !signs.job.libtorch || signs.growing => Vec::new(),
         (_, true) => vec![key, seen("the process loads torch")],
         _ => vec![key],
-    }
-}
-
-fn gpu_pieces(signs: &Signs) -> Vec<Sign> {
-    gpu(signs, |used, reserved, allocated| {
-        if reserved >= CARRIES * used && allocated < FLAT * reserved {
-            seen(format!(
-                "torch reserved {} more while it allocated {} more",
-                show_bytes(reserved),
-                show_bytes(allocated.max(0.0))
-            ))
-        } else {
-            not(format!(
-                "reserved grew by {}, allocated by {}",
-                show_bytes(reserved),
-                show_bytes(allocated)
-            ))
-        }
-    })
-}
-
-fn gpu_outside(signs: &Signs) -> Vec<Sign> {
-    gpu(signs, |used, reserved, _| {
-        let outside = used - reserved;
-        if outside >= CARRIES * used {
-            seen(format!(
-                "the GPU holds {} more, {} of it outside torch's pool",
-                show_bytes(used),
-                show_bytes(outside)
-            ))
-        } else {
-            not("what the GPU holds more is in torch's pool")
-        }
-    })
-}
-
-/// Growth in use, reserved and allocated, when the growth is the GPU's.
-fn gpu(signs: &Signs, tell: impl Fn(f64, f64, f64) -> Sign) -> Vec<Sign> {
-    if !signs.recorded {
-        return vec![unknown(
-            "a bare log of host memory says nothing of the GPU's pools",
-        )];
-    }
-    if signs.meter != Meter::Gpu {
-        return match signs.job.libcuda {
-            true => vec![not("the growth is host memory, not the GPU's")],
-            false => Vec::new(),
-        };
-    }
-    let used = signs
-        .around
-        .as_ref()
-        .and_then(|around| Some(around.last.gpu? - around.first.gpu?));
-    let counted = signs.inside.as_ref().and_then(|inside| {
-        let (first, last) = (inside.span.first.cuda?, inside.span.last.cuda?);
-        Some((
-            last.reserved - first.reserved,
-            last.allocated - first.allocated,
-        ))
-    });
-    match (used, counted) {
-        (Some(used), Some((reserved, allocated))) if used > 0.0 => {
-            vec![tell(used, reserved, allocated)]
-        }
-        _ => vec![unknown(
-            "torch's own counters are not there: lowtide.hf.LowtideCallback() sends them",
-        )],
     }
 }

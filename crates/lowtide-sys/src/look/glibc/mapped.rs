@@ -1,6 +1,7 @@
 //! Blocks that glibc mapped by themselves (above 128 KiB at first, up to 32 MiB later): a mapping that
 //! begins with a head whose size is the mapping's own. The kernel joins neighbours, so such a head is
-//! looked for at every resident page that nobody else claims.
+//! looked for at every resident page that nobody else claims. An aligned block (`posix_memalign`) has a
+//! second head in front of its aligned bytes; the first one stays where it was, with the whole size.
 
 use super::{HEAD, Head, IS_MAPPED, OF_THREAD, PREVIOUS_IN_USE};
 use crate::look::memory::Memory;
@@ -21,8 +22,20 @@ pub struct Block {
     pub size: u64,
 }
 
-/// Looks for blocks between two addresses.
-pub fn scan(memory: &Memory, pages: &Pages, from: u64, to: u64, found: &mut Vec<Block>) {
+impl Block {
+    pub fn end(self) -> u64 {
+        self.start + self.size
+    }
+}
+
+/// Looks for blocks that begin between two addresses and can be there as a whole.
+pub fn scan(
+    memory: &Memory,
+    pages: &Pages,
+    (from, to): (u64, u64),
+    fits: impl Fn(Block) -> bool,
+    found: &mut Vec<Block>,
+) {
     let (mut asked, mut heads) = (Vec::new(), Vec::new());
     let mut at_once = 1;
     let mut at = from;
@@ -41,13 +54,14 @@ pub fn scan(memory: &Memory, pages: &Pages, from: u64, to: u64, found: &mut Vec<
         at_once = (at_once * 2).min(MOST_AT_ONCE);
         for (start, head) in asked.iter().zip(&heads) {
             let size = head.and_then(|head| size(Head::of(head), pages.page()));
-            if let Some(size) = size.filter(|size| start + size <= to) {
-                found.push(Block {
-                    start: *start,
-                    size,
-                });
+            let block = size.map(|size| Block {
+                start: *start,
+                size,
+            });
+            if let Some(block) = block.filter(|block| fits(*block)) {
+                found.push(block);
                 // Its inside is the program's own: go on behind it.
-                at = start + size;
+                at = block.end();
                 at_once = 1;
                 break;
             }
@@ -57,13 +71,18 @@ pub fn scan(memory: &Memory, pages: &Pages, from: u64, to: u64, found: &mut Vec<
 
 /// The size of a block of its own, if this is the head of one.
 fn size(head: Head, page: u64) -> Option<u64> {
+    // From glibc 2.43 on the head itself is not counted.
+    let size = match head.size() {
+        size if size.is_multiple_of(page) => size,
+        size => size.checked_add(HEAD as u64)?,
+    };
     let right = head.previous == 0
         && head.is(IS_MAPPED)
         && !head.is(PREVIOUS_IN_USE)
         && !head.is(OF_THREAD)
-        && head.size().is_multiple_of(page)
-        && (SMALLEST..=LARGEST).contains(&head.size());
-    right.then_some(head.size())
+        && size.is_multiple_of(page)
+        && (SMALLEST..=LARGEST).contains(&size);
+    right.then_some(size)
 }
 
 #[cfg(test)]
@@ -79,12 +98,14 @@ mod tests {
             size(Head::of(bytes), 4096)
         };
         assert_eq!(of(0, 0x21002), Some(0x21000));
+        assert_eq!(of(0, 0x20ff2), Some(0x21000));
         for (previous, word) in [
             (0, 0x21001),
             (0, 0x21000),
             (0, 0x21012),
             (0, 0x1002),
             (8, 0x21002),
+            (0, !5),
         ] {
             assert_eq!(of(previous, word), None, "{word:#x}");
         }

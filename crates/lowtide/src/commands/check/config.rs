@@ -25,6 +25,7 @@ struct Table {
     max_swing: Option<String>,
     max_peak: Option<String>,
     min_headroom: Option<String>,
+    fits: Option<bool>,
     min_steps: Option<f64>,
     baseline: Option<String>,
     tolerance: Option<String>,
@@ -103,6 +104,7 @@ impl Config {
                 max_swing: flags.max_swing.or(read(check.max_swing)?),
                 max_peak: flags.max_peak.or(read(check.max_peak)?),
                 min_headroom: flags.min_headroom.or(read(check.min_headroom)?),
+                fits: flags.fits || check.fits.unwrap_or(false),
                 min_steps: flags.min_steps.or(check.min_steps),
                 // Paths in the file are meant from where the file is.
                 baseline: flags.baseline.or(check.baseline.map(|b| beside(folder, b))),

@@ -23,16 +23,17 @@ fn the_nearest_file_with_bounds_fills_what_flags_leave_open() {
     assert_eq!(full.max_swing, Some(Bytes(7)));
     assert_eq!(full.settled_by, "step:90".parse().ok());
     assert_eq!(full.min_steps, Some(120.0));
-    assert!(full.baseline.unwrap().ends_with("base.csv"));
+    assert!(full.baseline.as_ref().unwrap().ends_with("base.csv"));
 
     fs::write(
         inner.join("pyproject.toml"),
-        "[tool.lowtide.check]\non-inconclusive = \"pass\"\n",
+        "[tool.lowtide.check]\non-inconclusive = \"pass\"\nfits = true\n",
     )
     .unwrap();
     let near = CheckFlags::default().completed(&inner).unwrap();
     assert_eq!(near.on_inconclusive, Some(OnInconclusive::Pass));
     assert_eq!(near.max_swing, None);
+    assert!(near.fits && near.criteria().fits && !full.fits);
 }
 
 #[test]

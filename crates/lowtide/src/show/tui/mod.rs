@@ -55,7 +55,8 @@ pub fn draw(
     let palette = Palette::of(style);
     let panes = layout::panes(buf.area, job.is_some());
     title::draw(content, palette, panes.title, buf);
-    verdict::draw(content, palette, panes.verdict, buf);
+    let outlook_below = !panes.room.is_empty();
+    verdict::draw(content, palette, panes.verdict, outlook_below, buf);
     chart::draw(content, view, palette, panes.chart, buf);
     room::draw(content, palette, panes.room, buf);
     processes::draw(content, palette, panes.processes, buf);

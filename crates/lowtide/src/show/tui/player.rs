@@ -242,10 +242,8 @@ impl Player {
             .is_none_or(|at| now.since(at) >= EXPLAIN_EVERY)
         {
             self.explained = Some(now);
-            let grew = matches!(
-                self.picture.run.verdict().verdict,
-                Class::Leak | Class::WarmUp
-            );
+            let verdict = self.picture.run.verdict();
+            let grew = verdict.growing || matches!(verdict.verdict, Class::Leak | Class::WarmUp);
             self.explanation = grew.then(|| self.picture.run.explained().2);
         }
         self.explanation.clone()

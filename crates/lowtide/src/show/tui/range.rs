@@ -75,7 +75,9 @@ impl<'a> Range<'a> {
     /// The cone on this axis: only of the line that decides, and only where the answer looks ahead.
     pub fn forecast(&self, content: &Content) -> Option<Forecast> {
         let report = &content.report;
-        let looks_ahead = matches!(report.verdict.verdict, Class::Leak | Class::TooEarly);
+        let verdict = &report.verdict;
+        let looks_ahead =
+            matches!(verdict.verdict, Class::Leak | Class::TooEarly) || verdict.is_under_way();
         if !looks_ahead || content.shown != report.decides {
             return None;
         }

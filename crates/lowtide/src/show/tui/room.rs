@@ -1,8 +1,8 @@
-//! One row: how much of the limit is used, and when it would be reached.
+//! One row: how much of the limit is used, and what the run needs until its end.
 
 use lowtide_core::judge::words::place;
 use lowtide_core::units::{Share, show_bytes, show_duration};
-use lowtide_core::verdict::Class;
+use lowtide_core::verdict::{Class, Fits, Verdict};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
@@ -21,7 +21,11 @@ pub fn draw(content: &Content, palette: Palette, area: Rect, buf: &mut Buffer) {
     let verdict = &content.report.verdict;
     let width = usize::from(area.width).saturating_sub(2);
     let (Some(limit), Some(left)) = (verdict.limit, verdict.headroom) else {
-        let text = "no limit is known: headroom cannot be told";
+        let text = match &verdict.outlook {
+            Some(outlook) => format!("no limit is known; this run {}", outlook.says),
+            None => "no limit is known: headroom cannot be told".to_owned(),
+        };
+        let text = crate::watch::short(&clean(&text), width);
         buf.set_stringn(area.x + 1, area.y, text, width, palette.look(Paint::Dim));
         return;
     };
@@ -44,6 +48,39 @@ pub fn draw(content: &Content, palette: Palette, area: Rect, buf: &mut Buffer) {
     );
     let (x, _) = buf.set_stringn(x, area.y, bar, gauge, palette.look(paint));
     let (x, _) = buf.set_stringn(x, area.y, rest, gauge, palette.look(Paint::Dim));
+    let room = usize::from(area.right().saturating_sub(x));
+    let text = match &verdict.outlook {
+        Some(outlook) => needs(left, &clean(&outlook.says), room),
+        None => full_at(content, left, limit, used),
+    };
+    let look = palette.look(words(verdict, paint));
+    buf.set_stringn(x, area.y, crate::watch::short(&text, room), room, look);
+}
+
+/// A run that does not fit is as bad as a limit that is near; one that may not is a warning.
+fn words(verdict: &Verdict, gauge: Paint) -> Paint {
+    match verdict.outlook.as_ref().and_then(|o| o.fits) {
+        _ if gauge == Paint::Bad => Paint::Bad,
+        Some(Fits::No) => Paint::Bad,
+        Some(Fits::Tight) => Paint::Crest,
+        Some(Fits::Yes) | None => Paint::Plain,
+    }
+}
+
+/// What is left and what the run needs; where that is too long for the row, the answer comes first.
+fn needs(left: f64, says: &str, room: usize) -> String {
+    let text = format!(" {} left; this run {says}", show_bytes(left));
+    match says.rsplit_once(": ") {
+        Some((needs, fits)) if text.chars().count() > room => {
+            format!(" {} left, {fits}: {needs}", show_bytes(left))
+        }
+        _ => text,
+    }
+}
+
+/// Without an outlook: when it would be full at this pace.
+fn full_at(content: &Content, left: f64, limit: f64, used: f64) -> String {
+    let verdict = &content.report.verdict;
     let mut text = format!(" {} left of {}", show_bytes(left), show_bytes(limit));
     if let Some(oom) = &verdict.oom {
         let so = if verdict.verdict == Class::Leak {
@@ -58,11 +95,5 @@ pub fn draw(content: &Content, palette: Palette, area: Rect, buf: &mut Buffer) {
     } else if let Some(room) = &content.report.room {
         text += &format!(", {} used: {}", Share(used), clean(&room.from));
     }
-    let room = usize::from(area.right().saturating_sub(x));
-    let look = palette.look(if paint == Paint::Bad {
-        Paint::Bad
-    } else {
-        Paint::Plain
-    });
-    buf.set_stringn(x, area.y, crate::watch::short(&text, room), room, look);
+    text
 }

@@ -10,7 +10,7 @@ use lowtide_core::process::{Facts, Member, ProcId, Role};
 use lowtide_core::report::{Detail, Picture};
 use lowtide_core::sample::{Limit, LimitFrom, Reading, Sample, TreeSum};
 use lowtide_core::units::{Bytes, Micros};
-use lowtide_core::verdict::Class;
+use lowtide_core::verdict::{Class, Fits, Verdict};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
@@ -162,6 +162,9 @@ fn look(at: u64, live: u64, free: u64) -> Entry {
         ],
         held: Bytes((live + free + 500) * 1_000_000),
         allocator: Allocator::Glibc,
+        reserved: Vec::new(),
+        pools: Vec::new(),
+        python: None,
         counts: Counts::default(),
         incomplete: Vec::new(),
         wall: Micros(900),
@@ -226,6 +229,16 @@ impl Default for Shot<'_> {
 
 impl Shot<'_> {
     fn taken(&self, picture: &Picture, (width, height): (u16, u16)) -> Buffer {
+        self.taken_as(picture, (width, height), |_| ())
+    }
+
+    /// With what the verdict says put in by hand: what is judged so is tested in core.
+    fn taken_as(
+        &self,
+        picture: &Picture,
+        (width, height): (u16, u16),
+        say: impl Fn(&mut Verdict),
+    ) -> Buffer {
         let area = Rect::new(0, 0, width, height);
         let said: Vec<Said> = self
             .said
@@ -236,7 +249,8 @@ impl Shot<'_> {
             })
             .collect();
         let explanation = self.explained.then(|| picture.run.explained().2);
-        let content = Content::of(picture, &self.view, &said, explanation);
+        let mut content = Content::of(picture, &self.view, &said, explanation);
+        say(&mut content.report.verdict);
         let mut job = self.job.map(|_| {
             let (rows, columns) = super::job_size(area);
             Output::new(rows, columns)
@@ -284,6 +298,63 @@ fn too_early() {
     });
     assert_eq!(class(&picture), Class::TooEarly);
     Shot::default().matches("too-early", &picture);
+}
+
+/// Growth that is not decided, in a run that needs so much of 8 GB.
+fn open_growth(verdict: &mut Verdict, fits: Fits) {
+    let told = crate::show::text::tests::open_growth();
+    verdict.verdict = told.verdict;
+    verdict.growing = true;
+    verdict.rate = told.rate;
+    verdict.outlook = told.outlook;
+    let outlook = verdict.outlook.as_mut().unwrap();
+    outlook.fits = Some(fits);
+    outlook.says = format!("needs 2.10 to 9.40 GB of 8.00 GB until step 900: {fits}");
+}
+
+#[test]
+fn growth_shows_whether_the_run_fits() {
+    let picture = stable();
+    let shot = Shot::default();
+    for size in SIZES {
+        let shown = shot.taken_as(&picture, size, |v| open_growth(v, Fits::Tight));
+        let shown = text(&shown);
+        assert!(shown.contains(" GROWING by 165 MB/step"), "{shown}");
+        // The smallest has no row for the headroom. Elsewhere the answer is in sight, though in 80
+        // columns there is no room for all of the sentence.
+        if size.1 < 14 {
+            continue;
+        }
+        let row = shown.lines().find(|row| row.starts_with(" headroom"));
+        assert!(
+            row.is_some_and(|row| row.contains("may not fit")),
+            "{shown}"
+        );
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_bad_and_what_may_not_warns() {
+    let shot = Shot {
+        style: Style {
+            colour: true,
+            ..Style::PLAIN
+        },
+        ..Shot::default()
+    };
+    let look = |fits| {
+        let shown = shot.taken_as(&stable(), SIZES[1], |v| open_growth(v, fits));
+        let width = usize::from(shown.area.width);
+        let rows: Vec<_> = shown.content().chunks(width).collect();
+        let is_room = |row: &&&[ratatui::buffer::Cell]| row[1].symbol() == "h";
+        let row = rows.iter().find(is_room).unwrap();
+        let end = row.iter().rfind(|cell| cell.symbol() != " ").unwrap();
+        (end.fg, end.modifier)
+    };
+    use ratatui::style::{Color, Modifier};
+    assert_eq!(look(Fits::No), (Color::Yellow, Modifier::BOLD));
+    assert_eq!(look(Fits::Tight), (Color::Yellow, Modifier::empty()));
+    assert_eq!(look(Fits::Yes), (Color::Reset, Modifier::empty()));
 }
 
 #[test]

@@ -9,13 +9,21 @@ use ratatui::widgets::{Paragraph, Widget, Wrap};
 
 use super::content::Content;
 use super::paint::{Palette, clean};
+use crate::show::outlook::{lines as ends, weight};
 use crate::show::style::Paint;
-use crate::show::text::{WOULD_CHANGE, headline};
+use crate::show::text::{WOULD_CHANGE, answer, headline};
 
 /// The line of evidence that tells which points were judged.
 const FLOOR_LINE: &str = "floor line";
 
-pub fn draw(content: &Content, palette: Palette, area: Rect, buf: &mut Buffer) {
+/// `outlook_below`: the row of the headroom is shown, and says what the run needs.
+pub fn draw(
+    content: &Content,
+    palette: Palette,
+    area: Rect,
+    outlook_below: bool,
+    buf: &mut Buffer,
+) {
     if area.is_empty() {
         return;
     }
@@ -31,20 +39,20 @@ pub fn draw(content: &Content, palette: Palette, area: Rect, buf: &mut Buffer) {
         Paragraph::new(text).render(area, buf);
         return;
     }
-    let paint = match verdict.verdict {
-        Class::Leak => Paint::Bad,
-        Class::TooEarly => Paint::Bold,
-        Class::WarmUp | Class::Spikes | Class::Stable => Paint::Floor,
+    let paint = match (weight(verdict), verdict.verdict) {
+        (Paint::Bold, Class::WarmUp | Class::Spikes | Class::Stable) => Paint::Floor,
+        (weight, _) => weight,
     };
     let strong = palette.look(paint).add_modifier(Modifier::BOLD);
-    // Where there is little room the reason matters more than how sure such calls are, and than the
+    // Where there is little room the reason matters more than what is said again below, and than the
     // name of whom it is about.
     let tight = area.height < 4;
-    let mut answer = headline(verdict);
-    if tight && let Some((short, _)) = answer.split_once(" [") {
-        answer = short.to_owned();
-    }
-    let mut lines = vec![Line::styled(answer, strong)];
+    let said = if tight && outlook_below {
+        answer(verdict)
+    } else {
+        headline(verdict)
+    };
+    let mut lines = vec![Line::styled(said, strong)];
     if let Some(process) = verdict.process.as_ref().filter(|_| !tight) {
         let who = format!("{} {}: {}", process.role, process.pid, process.why);
         lines.push(Line::styled(clean(&who), palette.look(Paint::Dim)));
@@ -54,6 +62,7 @@ pub fn draw(content: &Content, palette: Palette, area: Rect, buf: &mut Buffer) {
         .evidence
         .iter()
         .partition(|evidence| [FLOOR_LINE, WOULD_CHANGE].contains(&evidence.rule.as_str()));
+    lines.extend(ends(verdict).iter().map(|line| Line::raw(clean(line))));
     let because = reasons.into_iter().chain(about).map(|evidence| {
         Line::from(vec![
             Span::styled(format!("{}: ", evidence.rule), palette.look(Paint::Dim)),

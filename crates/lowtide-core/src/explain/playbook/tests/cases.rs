@@ -10,7 +10,7 @@ pub(super) struct Case {
     pub misses: fn(&mut Signs),
 }
 
-const fn case(
+pub(super) const fn case(
     id: &'static str,
     base: fn() -> Signs,
     fits: fn(&mut Signs),
@@ -52,10 +52,11 @@ pub(super) const CASES: &[Case] = &[
         "P03",
         leak,
         |s| {
-            s.roles = vec![role("loader-worker", 2, 400.0 * MB, 0.0)];
+            s.roles = vec![role("loader-worker", 2, 3000.0 * MB, 0.0)];
             s.drivers = vec![driver("worker-start")];
         },
-        |s| s.drivers = vec![driver("step")],
+        // As much as the imports of a worker without data.
+        |s| s.roles = vec![role("loader-worker", 2, 800.0 * MB, 0.0)],
     ),
     case(
         "P06",
@@ -68,7 +69,7 @@ pub(super) const CASES: &[Case] = &[
     ),
     case(
         "P07",
-        leak,
+        warm_up,
         |s| {
             s.counted.worker_starts = 8;
             s.drivers = vec![driver("worker-start")];
@@ -119,7 +120,8 @@ pub(super) const CASES: &[Case] = &[
                 large: 0.0,
             });
         },
-        |s| s.class = Class::WarmUp,
+        // Not decided: a cache of small things has such blocks too.
+        undecided,
     ),
     case(
         "P10",
@@ -180,14 +182,13 @@ pub(super) const CASES: &[Case] = &[
         leak,
         |s| {
             look(s, &[(Kind::GlibcLive, 0.3), (Kind::PythonLive, 0.3)]);
+            s.drivers = vec![driver("recompile")];
             s.counts.as_mut().unwrap().last.code_maps = 40;
             s.counted.slow_steps = 6;
             s.counted.paced = true;
         },
-        |s| {
-            s.counts.as_mut().unwrap().last.code_maps = 0;
-            s.counted.slow_steps = 0;
-        },
+        // Libraries that are loaded late, and steps that something else made slow.
+        |s| s.drivers = vec![driver("step")],
     ),
     case(
         "P16",
@@ -271,7 +272,8 @@ pub(super) const CASES: &[Case] = &[
             look(s, &[(Kind::GlibcFree, 0.7), (Kind::GlibcLive, 0.2)]);
             s.counts.as_mut().unwrap().last.huge = Bytes(180_000_000);
         },
-        |s| look(s, &[(Kind::GlibcLive, 0.9)]),
+        // np.zeros that is being filled: huge pages, and in use.
+        |s| reserve(s, 190.0 * MB),
     ),
     case(
         "P28",
@@ -380,18 +382,17 @@ pub(super) const CASES: &[Case] = &[
     case(
         "P41",
         leak,
-        |s| s.parts.as_mut().unwrap().last.threads = 150.0,
-        |s| s.parts.as_mut().unwrap().last.threads = 12.0,
+        |s| s.threads = climb(8.0, 80.0, 150.0),
+        // A pool that starts late, while it is not decided what grows.
+        |s| {
+            s.threads = climb(8.0, 150.0, 150.0);
+            undecided(s);
+        },
     ),
     case(
         "P42",
         leak,
-        |s| {
-            s.files = Some(Span {
-                first: 20.0,
-                last: 600.0,
-            });
-        },
-        |s| s.files.as_mut().unwrap().last = 30.0,
+        |s| s.files = climb(20.0, 300.0, 600.0),
+        |s| s.files = climb(20.0, 25.0, 30.0),
     ),
 ];

@@ -1,0 +1,91 @@
+//! Rule "reserved memory is being touched": growth inside memory that was reserved in one piece ends at its
+//! size. Two looks into the process found it ([`Reserve`]).
+
+use super::words::{evidence, percent, turning};
+use super::{Case, DRIFT};
+use crate::point::Reserve;
+use crate::units::show_bytes;
+use crate::verdict::{Bound, BoundKind, Certainty, Class, Verdict};
+
+/// An end counts if this share of the growth lies inside it.
+const EXPLAINS: f64 = 0.9;
+/// Growth beside it is told when less than this lies inside.
+const WORTH_TELLING: f64 = 0.98;
+/// A floor beyond a known end by this share of it refutes that end.
+const PAST: f64 = 0.02;
+
+impl Case<'_> {
+    /// Reserved memory that carries the growth.
+    pub(super) fn explains(&self) -> Option<&Reserve> {
+        let reserve = self.context.reserved.as_ref();
+        reserve.filter(|reserve| reserve.share >= EXPLAINS)
+    }
+
+    /// The same where it is not full yet. Past its end the end is refuted, and the growth is open again.
+    pub(super) fn touched(&self) -> Option<&Reserve> {
+        let level = self.fine.ys.last().copied().unwrap_or(0.0);
+        self.explains().filter(|reserve| {
+            // What is full already explains nothing that comes, unless the floor stands there.
+            let fills = reserve.left > PAST * reserve.end || level >= (1.0 - PAST) * reserve.end;
+            fills && level <= reserve.end * (1.0 + PAST)
+        })
+    }
+
+    /// It is full since this point of the line: growth has ended, and the rate is that of a level floor.
+    fn filled(&self, verdict: &mut Verdict, at: usize) {
+        let (line, level) = (&self.fine, verdict.floor.last);
+        let drift = DRIFT * level.abs() / line.span().max(f64::MIN_POSITIVE);
+        verdict.growing = false;
+        verdict.steady = false;
+        verdict.settled_at = Some(line.xs[at]);
+        verdict.plateau = Some(level);
+        (verdict.rate.value, verdict.rate.low, verdict.rate.high) = (0.0, -drift, drift);
+        verdict.rate.per_minute = verdict.rate.per_minute.map(|_| 0.0);
+        verdict.evidence.retain(|said| said.rule != "floor grows");
+        if let Some(growth) = &mut verdict.growth {
+            growth.to = line.xs[at];
+            growth.bytes = level - verdict.floor.first;
+            let length = (growth.to - growth.from).max(f64::MIN_POSITIVE);
+            growth.per_unit = Some(growth.bytes / length);
+        }
+    }
+
+    /// Growth whose end is known: a warm-up that is not over, or that is full now.
+    pub(super) fn under_way(&self, mut verdict: Verdict, reserve: &Reserve) -> Verdict {
+        verdict.verdict = Class::WarmUp;
+        verdict.leaking = Some(false);
+        verdict.oom = None;
+        let line = &self.fine;
+        let reached = |y: &f64| *y >= (1.0 - PAST) * reserve.end;
+        match line.ys.iter().position(reached) {
+            Some(at) if reserve.left <= PAST * reserve.end => self.filled(&mut verdict, at),
+            _ => verdict.predicted_plateau = Some(reserve.end),
+        }
+        verdict.bound = Some(Bound {
+            kind: BoundKind::Reserved,
+            at: None,
+            bytes: Some(reserve.end),
+            certainty: Certainty::Inferred,
+            why: reserve.why.clone(),
+        });
+        verdict.evidence.push(evidence(
+            "reserved memory is being touched",
+            format!(
+                "{}; {} of the growth lies in it, so it ends at {}{}",
+                reserve.why,
+                percent(reserve.share),
+                show_bytes(reserve.end),
+                if reserve.share < WORTH_TELLING {
+                    "; what else grows is judged for itself when that is full"
+                } else {
+                    ""
+                }
+            ),
+        ));
+        verdict.evidence.push(turning(&format!(
+            "a floor that rises past {}, or growth outside of what was reserved",
+            show_bytes(reserve.end)
+        )));
+        verdict
+    }
+}

@@ -1,0 +1,275 @@
+//! Reserved memory that is being touched: what two looks into a process say of where its growth ends.
+//! Looks feed it; the judge gets it with the context of every line that this process carries.
+
+use crate::look::{Look, Reserved};
+use crate::point::Reserve;
+use crate::process::ProcId;
+use crate::units::{Bytes, show_bytes};
+
+use super::Run;
+use super::track::Lines;
+
+/// The two looks are compared over at least this share of what the process has grown between all of
+/// them: what came before (optimizer state, caches of the first steps) is no part of what goes on.
+const RECENT: f64 = 0.25;
+/// And over at least this much: less is the noise of a loop.
+const LEAST: f64 = 8e6;
+/// A look counts if the process holds about as much now as it did then.
+const ABOVE: f64 = 1.05;
+/// A block that is gone was moved into a larger one if this share of it was touched: what doubles its
+/// memory when it is full (a vector, a `BytesIO`) has no end at its size.
+const MOVED: f64 = 0.4;
+/// And if the larger one has this many times its size at most.
+const MOST_LARGER: f64 = 4.0;
+/// A block is full from this share on: its last page may stay untouched.
+const FULL: f64 = 0.98;
+/// A line is carried by one process when this share of its growth is that process's.
+const CARRIED: f64 = 0.9;
+
+/// The newest look against the latest one that lies far enough back. `now` is what the process holds.
+pub(super) fn touched(looks: &[(Look, Option<u64>)], now: f64) -> Option<Reserve> {
+    // A look that did not see everything lists nothing: it says neither yes nor no. And what was there
+    // on top of a spike is gone.
+    let counts = |look: &&Look| {
+        let whole = !look.reserved.is_empty() || look.incomplete.is_empty();
+        whole && look.held.as_f64() <= ABOVE * now + LEAST
+    };
+    let looks: Vec<&Look> = looks.iter().map(|(look, _)| look).filter(counts).collect();
+    let (first, last) = (*looks.first()?, *looks.last()?);
+    let held = |look: &Look| look.held.as_f64();
+    let least = (RECENT * (held(last) - held(first))).max(LEAST);
+    let mut earlier = looks.iter().rev();
+    let before = earlier.find(|look| held(last) - held(look) >= least)?;
+    let grown = held(last) - held(before);
+    let growing: Vec<(&Reserved, f64)> = last
+        .reserved
+        .iter()
+        .filter(|piece| !was_smaller(piece, &looks, last))
+        .filter(|piece| is_full(piece) || !follows_another(piece, &looks, last))
+        .filter_map(|piece| Some((piece, grew(piece, before)?)))
+        .collect();
+    let inside: f64 = growing.iter().map(|(_, grew)| grew).sum();
+    let rest: f64 = growing
+        .iter()
+        .map(|(piece, _)| piece.size.as_f64() - piece.touched.as_f64())
+        .sum();
+    let largest = growing.iter().max_by(|a, b| a.1.total_cmp(&b.1))?.0;
+    let touched: Bytes = growing.iter().map(|(piece, _)| piece.touched).sum();
+    let size: Bytes = growing.iter().map(|(piece, _)| piece.size).sum();
+    let what = match (&largest.name, growing.len()) {
+        (Some(name), 1) => name.clone(),
+        (None, 1) => "one block".to_owned(),
+        (_, many) => format!("{many} blocks"),
+    };
+    Some(Reserve {
+        end: held(last) + rest.max(0.0),
+        left: rest.max(0.0),
+        share: (inside / grown).clamp(0.0, 1.0),
+        why: format!(
+            "{what} of {} reserved, {} of it touched so far",
+            show_bytes(size.as_f64()),
+            show_bytes(touched.as_f64())
+        ),
+    })
+}
+
+/// The same piece in two looks.
+fn same(one: &Reserved, other: &Reserved) -> bool {
+    match (&one.name, &other.name) {
+        (Some(name), Some(other)) => name == other,
+        (None, None) => one.start == other.start,
+        _ => false,
+    }
+}
+
+/// Whether an earlier look shows this piece in a smaller size, in its place or in one that is gone.
+fn was_smaller(piece: &Reserved, looks: &[&Look], last: &Look) -> bool {
+    let became = |old: &Reserved| {
+        let (size, larger) = (old.size.as_f64(), piece.size.as_f64());
+        let grew = size < larger && larger <= MOST_LARGER * size;
+        let gone = || !last.reserved.iter().any(|piece| same(piece, old));
+        let filled = old.touched.as_f64() >= MOVED * size;
+        let unnamed = piece.name.is_none() && old.name.is_none();
+        grew && (same(piece, old) || unnamed && filled && gone())
+    };
+    looks.iter().any(|look| look.reserved.iter().any(became))
+}
+
+/// Whether a block like this one was filled before it: what goes on in the next block does not end with it.
+fn follows_another(piece: &Reserved, looks: &[&Look], last: &Look) -> bool {
+    let alike = |other: &Reserved| {
+        let times = other.size.as_f64() / piece.size.as_f64();
+        other.name.is_none() && !same(piece, other) && (0.5..=2.0).contains(&times)
+    };
+    let filled_meanwhile = |other: &Reserved| {
+        let then = looks[0].reserved.iter().find(|then| same(then, other));
+        then.is_none_or(|then| !is_full(then))
+    };
+    let mut others = last.reserved.iter().filter(|other| alike(other));
+    piece.name.is_none() && others.any(|other| is_full(other) && filled_meanwhile(other))
+}
+
+fn is_full(piece: &Reserved) -> bool {
+    piece.touched.as_f64() >= FULL * piece.size.as_f64()
+}
+
+/// What was touched of a piece since an earlier look that has it too; none when it did not grow.
+fn grew(piece: &Reserved, before: &Look) -> Option<f64> {
+    let then = before.reserved.iter().find(|other| same(piece, other))?;
+    let grew = piece.touched.as_f64() - then.touched.as_f64();
+    (then.size == piece.size && grew > 0.0).then_some(grew)
+}
+
+impl Run {
+    /// Where the growth of one process ends, as its looks say.
+    pub(super) fn reserve_of(&self, id: ProcId) -> Option<Reserve> {
+        let now = self.processes.get(&id)?.lines.extremes.last;
+        touched(self.looks.of(id), now)
+    }
+
+    /// The same for a line that one process carries: the tree, or a role.
+    pub(super) fn reserve_for(&self, lines: &Lines, on_steps: bool) -> Option<Reserve> {
+        let carries = |id: &ProcId| {
+            let track = self.processes.get(id)?;
+            let own = track.lines.grew(on_steps);
+            (own >= CARRIED * lines.grew(on_steps) && own > 0.0).then_some(track)
+        };
+        let (track, reserve) = self
+            .looks
+            .processes()
+            .filter_map(|id| Some((carries(id)?, self.reserve_of(*id)?)))
+            .max_by(|a, b| a.1.share.total_cmp(&b.1.share))?;
+        Some(Reserve {
+            end: reserve.end + lines.extremes.last - track.lines.extremes.last,
+            ..reserve
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::look::{Allocator, Counts, LookWhy};
+    use crate::units::Micros;
+
+    const MB: u64 = 1_000_000;
+
+    fn touched(looks: &[(Look, Option<u64>)]) -> Option<Reserve> {
+        super::touched(looks, f64::INFINITY)
+    }
+
+    fn look(held: u64, pieces: &[(u64, u64, u64)]) -> (Look, Option<u64>) {
+        let look = Look {
+            at: Micros(0),
+            id: ProcId { pid: 7, start: 1 },
+            why: LookWhy::Due,
+            parts: Vec::new(),
+            held: Bytes(held * MB),
+            allocator: Allocator::Glibc,
+            reserved: pieces
+                .iter()
+                .map(|(start, size, touched)| Reserved {
+                    start: *start,
+                    size: Bytes(size * MB),
+                    touched: Bytes(touched * MB),
+                    name: None,
+                })
+                .collect(),
+            pools: Vec::new(),
+            python: None,
+            counts: Counts::default(),
+            incomplete: Vec::new(),
+            wall: Micros(1),
+            cpu: Micros(1),
+        };
+        (look, None)
+    }
+
+    #[test]
+    fn a_buffer_that_fills_ends_at_its_size() {
+        let looks = [look(100, &[(1, 1000, 5)]), look(200, &[(1, 1000, 105)])];
+        let found = touched(&looks).unwrap();
+        assert_eq!((found.end, found.share), (1095e6, 1.0));
+    }
+
+    #[test]
+    fn what_came_before_is_no_part_of_what_goes_on() {
+        let looks = [
+            look(100, &[(1, 1000, 0)]),
+            look(300, &[(1, 1000, 10)]),
+            look(380, &[(1, 1000, 90)]),
+        ];
+        assert_eq!(touched(&looks).unwrap().share, 1.0);
+    }
+
+    #[test]
+    fn growth_beside_it_takes_its_share() {
+        let looks = [look(100, &[(1, 1000, 0)]), look(300, &[(1, 1000, 100)])];
+        assert_eq!(touched(&looks).unwrap().share, 0.5);
+    }
+
+    #[test]
+    fn what_doubles_when_it_is_full_ends_nowhere() {
+        let moved = [
+            look(100, &[(1, 64, 60)]),
+            look(200, &[(2, 128, 70)]),
+            look(240, &[(2, 128, 110)]),
+        ];
+        assert_eq!(touched(&moved), None);
+        let in_place = [
+            look(100, &[(1, 500, 100)]),
+            look(200, &[(1, 1000, 200)]),
+            look(300, &[(1, 1000, 300)]),
+        ];
+        assert_eq!(touched(&in_place), None);
+    }
+
+    #[test]
+    fn one_block_after_the_other_ends_nowhere() {
+        let looks = [
+            look(50, &[(1, 40, 20)]),
+            look(70, &[(1, 40, 40)]),
+            look(90, &[(1, 40, 40), (2, 40, 20)]),
+            look(105, &[(1, 40, 40), (2, 40, 35)]),
+        ];
+        assert!(touched(&looks[..2]).is_some());
+        assert_eq!(touched(&looks), None);
+        // Two halves of a buffer that fill together are one.
+        let together = [
+            look(50, &[(1, 40, 5), (2, 40, 5)]),
+            look(80, &[(1, 40, 20), (2, 40, 20)]),
+        ];
+        assert_eq!(touched(&together).unwrap().end, 120e6);
+    }
+
+    #[test]
+    fn what_stood_on_top_of_a_spike_is_gone() {
+        let looks = [
+            look(200, &[]),
+            look(240, &[(1, 180, 40)]),
+            look(330, &[(1, 180, 130)]),
+        ];
+        assert!(super::touched(&looks, 330e6).is_some());
+        assert_eq!(super::touched(&looks, 210e6), None);
+    }
+
+    #[test]
+    fn a_look_that_saw_only_part_of_it_changes_nothing() {
+        let mut blind = look(250, &[]);
+        blind.0.incomplete.push("time ran out".to_owned());
+        let looks = [
+            look(100, &[(1, 1000, 5)]),
+            look(200, &[(1, 1000, 105)]),
+            blind,
+        ];
+        assert_eq!(touched(&looks).unwrap().end, 1095e6);
+    }
+
+    #[test]
+    fn a_piece_that_was_not_there_before_says_nothing() {
+        let new = [look(100, &[]), look(200, &[(1, 1000, 100)])];
+        assert_eq!(touched(&new), None);
+        let resized = [look(100, &[(1, 500, 0)]), look(200, &[(1, 1000, 100)])];
+        assert_eq!(touched(&resized), None);
+    }
+}
