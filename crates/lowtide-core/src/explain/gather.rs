@@ -333,12 +333,8 @@ fn copies(run: &Run) -> Option<Copies> {
     let mut copies = Copies::default();
     for track in run.processes().filter(|t| t.member.facts.forked) {
         let parts = &track.parts.parts;
-        let parent = track.member.parent.and_then(|parent| run.process(parent));
         let careful = parts.iter().filter(|parts| parts.uss.is_some()).last();
-        let (Some(first), Some(last), Some(parent)) = (parts.first(), careful, parent) else {
-            continue;
-        };
-        let Some(inherited) = nearest(&parent.parts, first.at.seconds) else {
+        let (Some(inherited), Some(last)) = (track.inherited, careful) else {
             continue;
         };
         // Shared memory that nobody else maps counts as private too, and is no copy.

@@ -225,7 +225,7 @@ impl Run {
             near = place + 1;
             let track = self.processes.at_mut(place);
             anybody = true;
-            track.push(reading, moment);
+            track.push(reading, &look.readings, moment);
             by_role[track.member.role.index()]
                 .get_or_insert_default()
                 .add(reading);

@@ -3,7 +3,7 @@
 use super::*;
 use crate::mark::{Mark, MarkSource};
 use crate::process::{Facts, Member, Role};
-use crate::sample::{LimitFrom, TreeSum};
+use crate::sample::{LimitFrom, Pss, TreeSum};
 use crate::verdict::{Axis, Class, Meter};
 
 const MB: f64 = 1e6;
@@ -325,4 +325,64 @@ fn a_bar_before_the_callback_does_not_hide_a_leak() {
         }
     }
     assert_eq!(run.verdict().verdict, Class::Leak);
+}
+
+/// A trainer that loads 400 MB in four looks and forks a worker at the third, which then reads all of it.
+/// Hundreds of looks follow, of which few are kept: what was shared is known from the look that saw the
+/// worker first, not from one that is kept near it.
+#[test]
+fn copies_are_counted_from_what_the_fork_began_with() {
+    let mut run = Run::new();
+    run.apply(&member(1, Role::Trainer));
+    run.apply(&Entry::Watch {
+        at: Micros(0),
+        id: id(1),
+        why: "libtorch mapped".to_owned(),
+    });
+    for n in 0..300 {
+        let at = Micros(n * 100_000);
+        let trainer = reading(1, (n + 1).min(4) as f64 * 100.0 * MB, 0.0);
+        let mut readings = vec![trainer];
+        if n == 3 {
+            let Entry::Member(mut worker) = member(2, Role::LoaderWorker) else {
+                unreachable!("a member is made")
+            };
+            worker.parent = Some(id(1));
+            worker.facts.forked = true;
+            run.apply(&Entry::Member(worker));
+        }
+        if n >= 3 {
+            let anon = Bytes((400.0 * MB) as u64);
+            let uss = Bytes(((n - 3).min(200) as f64 * 2.0 * MB) as u64);
+            readings.push(Reading {
+                pss: Some(Pss {
+                    at,
+                    anon,
+                    uss,
+                    rss_anon: anon,
+                    ..Pss::default()
+                }),
+                ..reading(2, 400.0 * MB, 0.0)
+            });
+            run.apply(&Entry::Mark(Mark {
+                at,
+                step: Some(n),
+                ..Mark::default()
+            }));
+        }
+        run.apply(&Entry::Sample(Sample {
+            seq: n,
+            at,
+            readings,
+            ..Sample::default()
+        }));
+    }
+    let (verdict, _, explanation) = run.explained();
+    assert_eq!(verdict.verdict, Class::Stable, "{verdict:?}");
+    let found: Vec<&str> = explanation
+        .candidates
+        .iter()
+        .map(|c| c.id.as_str())
+        .collect();
+    assert_eq!(found, ["P02"], "{explanation:#?}");
 }

@@ -133,6 +133,24 @@ pub(super) fn floor_ends(series: &Series) -> Option<(f64, f64)> {
     Some((first, last))
 }
 
+/// What a fork shares with its parent at first.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Inherited {
+    pub anon: f64,
+    pub shmem: f64,
+}
+
+impl Inherited {
+    /// Each may have taken more between the fork and the look; the lower one is nearer to what both had.
+    fn of(parent: &Reading, child: &Reading) -> Inherited {
+        let lower = |of: fn(&Reading) -> Bytes| of(parent).min(of(child)).as_f64();
+        Inherited {
+            anon: lower(|reading| reading.anon),
+            shmem: lower(|reading| reading.shmem),
+        }
+    }
+}
+
 /// One process over the run.
 #[derive(Clone, Debug)]
 pub struct ProcessTrack {
@@ -147,6 +165,8 @@ pub struct ProcessTrack {
     pub peak: Bytes,
     pub first: Option<Reading>,
     pub last: Option<Reading>,
+    /// What its parent held at the look that saw it first: what a fork begins with.
+    pub(crate) inherited: Option<Inherited>,
     pub(super) lines: Lines,
     pub(super) gpu: Option<Lines>,
     pub(crate) parts: Held,
@@ -164,13 +184,22 @@ impl ProcessTrack {
             peak: Bytes::ZERO,
             first: None,
             last: None,
+            inherited: None,
             lines: Lines::default(),
             gpu: None,
             parts: Held::default(),
         }
     }
 
-    pub(super) fn push(&mut self, reading: &Reading, moment: &Moment) {
+    /// `all` are the readings of the same look, by pid.
+    pub(super) fn push(&mut self, reading: &Reading, all: &[Reading], moment: &Moment) {
+        if self.first.is_none() {
+            let parent = self.member.parent.and_then(|parent| {
+                let at = all.binary_search_by_key(&parent.pid, |other| other.id.pid);
+                at.ok().map(|at| &all[at]).filter(|it| it.id == parent)
+            });
+            self.inherited = parent.map(|parent| Inherited::of(parent, reading));
+        }
         self.held.push(reading.held().as_f64());
         self.rss.push(reading.rss().as_f64());
         self.own.push(own_share(reading).as_f64());
