@@ -303,12 +303,17 @@ fn inside(records: &Records, held: &Held) -> Option<InsideSign> {
 fn of_tree(signs: &mut Signs, run: &Run, on_steps: bool) {
     signs.roles = run
         .role_growth(on_steps)
-        .map(|(line, grew)| RoleSign {
-            role: line.role.to_owned(),
-            count: line.count,
-            own: line.own.as_f64(),
-            grew,
-            class: line.verdict,
+        .map(|(line, grew)| {
+            // Until a process is read carefully it counts with all that it shows: copies that came before
+            // that are no growth of the line.
+            let copied = copies(run, Some(line.role)).map_or(0.0, |copies| copies.copied());
+            RoleSign {
+                role: line.role.to_owned(),
+                count: line.count,
+                own: line.own.as_f64(),
+                grew: grew.max(copied),
+                class: line.verdict,
+            }
         })
         .collect();
     signs.tree_grew = Some(run.tree_growth(on_steps));
@@ -323,27 +328,35 @@ fn of_tree(signs: &mut Signs, run: &Run, on_steps: bool) {
             signs.ranks.extend(moved(track).map(|grew| (rank, grew)));
         }
     }
-    signs.copies = copies(run);
+    signs.copies = copies(run, None);
     signs.ranks.sort_by_key(|(rank, _)| *rank);
+}
+
+/// Of all forked processes, or of those of one role.
+fn copies(run: &Run, role: Option<&str>) -> Option<Copies> {
+    run.processes()
+        .filter(|track| role.is_none_or(|role| track.member.role.name() == role))
+        .filter_map(copied)
+        .reduce(|all, one| Copies {
+            forked: all.forked + one.forked,
+            private: all.private + one.private,
+            taken: all.taken + one.taken,
+        })
 }
 
 /// A fork begins with its parent's pages and none of its own. What is private later, beyond what it
 /// has taken since, are copies of pages that were shared.
-fn copies(run: &Run) -> Option<Copies> {
-    let mut copies = Copies::default();
-    for track in run.processes().filter(|t| t.member.facts.forked) {
-        let parts = &track.parts.parts;
-        let careful = parts.iter().filter(|parts| parts.uss.is_some()).last();
-        let (Some(inherited), Some(last)) = (track.inherited, careful) else {
-            continue;
-        };
-        // Shared memory that nobody else maps counts as private too, and is no copy.
-        let taken = (last.anon - inherited.anon).max(0.0) + (last.shmem - inherited.shmem).max(0.0);
-        copies.forked += 1;
-        copies.private += last.uss.unwrap_or(0.0);
-        copies.taken += taken;
-    }
-    (copies.forked > 0).then_some(copies)
+fn copied(track: &ProcessTrack) -> Option<Copies> {
+    let inherited = track.inherited.filter(|_| track.member.facts.forked)?;
+    let parts = track.parts.parts.iter();
+    let last = parts.filter(|parts| parts.uss.is_some()).last()?;
+    // Shared memory that nobody else maps counts as private too, and is no copy.
+    let taken = (last.anon - inherited.anon).max(0.0) + (last.shmem - inherited.shmem).max(0.0);
+    Some(Copies {
+        forked: 1,
+        private: last.uss.unwrap_or(0.0),
+        taken,
+    })
 }
 
 /// What it held when training began, and last.

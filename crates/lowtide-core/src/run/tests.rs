@@ -327,11 +327,9 @@ fn a_bar_before_the_callback_does_not_hide_a_leak() {
     assert_eq!(run.verdict().verdict, Class::Leak);
 }
 
-/// A trainer that loads 400 MB in four looks and forks a worker at the third, which then reads all of it.
-/// Hundreds of looks follow, of which few are kept: what was shared is known from the look that saw the
-/// worker first, not from one that is kept near it.
-#[test]
-fn copies_are_counted_from_what_the_fork_began_with() {
+/// A trainer that loads 400 MB in four looks, keeps some bytes with each, and forks a worker at the
+/// fourth, which then reads all of it. Hundreds of looks follow, of which few are kept.
+fn forks_a_reader(keeps: f64) -> Run {
     let mut run = Run::new();
     run.apply(&member(1, Role::Trainer));
     run.apply(&Entry::Watch {
@@ -341,7 +339,11 @@ fn copies_are_counted_from_what_the_fork_began_with() {
     });
     for n in 0..300 {
         let at = Micros(n * 100_000);
-        let trainer = reading(1, (n + 1).min(4) as f64 * 100.0 * MB, 0.0);
+        let trainer = reading(
+            1,
+            (n + 1).min(4) as f64 * 100.0 * MB + keeps * n as f64,
+            0.0,
+        );
         let mut readings = vec![trainer];
         if n == 3 {
             let Entry::Member(mut worker) = member(2, Role::LoaderWorker) else {
@@ -377,6 +379,13 @@ fn copies_are_counted_from_what_the_fork_began_with() {
             ..Sample::default()
         }));
     }
+    run
+}
+
+/// What was shared is known from the look that saw the worker first, not from one that is kept near it.
+#[test]
+fn copies_are_counted_from_what_the_fork_began_with() {
+    let run = forks_a_reader(0.0);
     let (verdict, _, explanation) = run.explained();
     assert_eq!(verdict.verdict, Class::Stable, "{verdict:?}");
     let found: Vec<&str> = explanation
@@ -385,4 +394,15 @@ fn copies_are_counted_from_what_the_fork_began_with() {
         .map(|c| c.id.as_str())
         .collect();
     assert_eq!(found, ["P02"], "{explanation:#?}");
+}
+
+#[test]
+fn workers_that_copied_are_not_ruled_out() {
+    let (_, _, explanation) = forks_a_reader(0.5 * MB).explained();
+    let about = |name: &str| {
+        let mut said = explanation.ruled_out.iter();
+        said.any(|said| said.about.contains(name))
+    };
+    assert!(!explanation.drivers.is_empty(), "the trainer grows");
+    assert!(!about("workers"), "{:#?}", explanation.ruled_out);
 }
