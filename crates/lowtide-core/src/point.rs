@@ -61,6 +61,8 @@ pub struct Context {
     pub epoch_ends: Vec<f64>,
     /// Places on the axis where an evaluation or a save began, oldest first of its kind.
     pub rounds: Vec<Round>,
+    /// What the process of this line kept after some of them, where its readings say so.
+    pub kept: Vec<Kept>,
 }
 
 /// Memory that was reserved in one piece, is being touched, and carries the growth of this line.
@@ -81,6 +83,17 @@ pub struct Reserve {
 pub struct Round {
     pub kind: RoundKind,
     pub x: f64,
+}
+
+/// What a process held after rounds of one kind, beyond what it held before each.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Kept {
+    pub kind: RoundKind,
+    /// Rounds in all, and where on the axis the first was.
+    pub count: usize,
+    pub from: f64,
+    /// Some of them, evenly chosen, oldest first.
+    pub each: Vec<f64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,15 +6,16 @@
 use super::line::Line;
 use super::tail::Tail;
 use super::words::evidence;
-use crate::point::{Round, RoundKind};
+use crate::point::{Kept, Round, RoundKind};
 use crate::stats;
 use crate::units::show_bytes;
 use crate::verdict::Evidence;
 
 /// Rounds that must each have added to it. Pools of the last checkpoints or the best results keep three to
-/// five, those of snapshots that are averaged or played against up to ten.
+/// five, those of snapshots that are averaged or played against up to ten. Not told apart: a small part
+/// of the data, drawn anew for each evaluation and cached (below 4 % of it, twelve rounds do not fade yet).
 const ENOUGH: usize = 12;
-/// This share of the growth comes with the rounds, and not between them.
+/// This share of the growth comes with the rounds, beyond what would fall to them if it came evenly.
 const IN_ROUNDS: f64 = 0.7;
 /// This share of the rounds adds something, ...
 const ADDING: f64 = 0.8;
@@ -39,12 +40,22 @@ pub struct Rounds {
     pub steady: bool,
 }
 
+/// What a round added, and what would have come meanwhile if all growth were even.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Rise {
+    bytes: f64,
+    even: f64,
+}
+
 impl Rounds {
     /// By evaluations, saves or ends of epochs, whichever carry it.
-    pub fn of_any(line: &Line, tail: &Tail, rounds: &[Round]) -> Option<Rounds> {
+    pub fn of_any(line: &Line, tail: &Tail, rounds: &[Round], kept: &[Kept]) -> Option<Rounds> {
         let of = |kind: RoundKind| {
-            let those = rounds.iter().copied().filter(|round| round.kind == kind);
-            Rounds::of(line, tail, &those.collect::<Vec<Round>>())
+            let those = rounds.iter().filter(|round| round.kind == kind);
+            let places = those.map(|round| round.x).collect();
+            let by_line = Rounds::by_line(kind, line, places);
+            let kept = kept.iter().find(|kept| kept.kind == kind);
+            by_line.or_else(|| Rounds::by_readings(kept?, line, tail))
         };
         let kinds = [RoundKind::Evaluation, RoundKind::Save, RoundKind::Epoch];
         let carrying: Vec<Rounds> = kinds.into_iter().filter_map(of).collect();
@@ -53,31 +64,82 @@ impl Rounds {
     }
 
     /// The growth of a line's end, if rounds carry it. The first round may be a warm-up: it does not count.
-    fn of(line: &Line, tail: &Tail, rounds: &[Round]) -> Option<Rounds> {
-        let places: Vec<f64> = rounds.iter().map(|round| round.x).collect();
+    fn by_line(kind: RoundKind, line: &Line, mut places: Vec<f64>) -> Option<Rounds> {
+        // A loop that begins anew in the same process (folds, stages) comes by the same steps again.
+        places.sort_by(f64::total_cmp);
+        places.dedup();
         let levels = levels(line, &places);
-        let rises: Vec<f64> = levels
-            .windows(2)
-            .skip(1)
-            .map(|two| two[1].first - two[0].last)
+        let after_the_first = levels.get(1..)?;
+        let between = |of: fn(&Level) -> (f64, f64)| {
+            let parts = after_the_first.iter().map(of);
+            parts.map(|(first, last)| last - first)
+        };
+        let at_rounds = |of: fn(&Level) -> (f64, f64)| {
+            let pairs = after_the_first.windows(2);
+            pairs.map(move |two| of(&two[1]).0 - of(&two[0]).1)
+        };
+        let (bytes, places) = (
+            |level: &Level| (level.first, level.last),
+            |level: &Level| (level.from, level.to),
+        );
+        let grown = at_rounds(bytes).sum::<f64>() + between(bytes).sum::<f64>();
+        let length = at_rounds(places).sum::<f64>() + between(places).sum::<f64>();
+        let pace = grown / length.max(f64::MIN_POSITIVE);
+        let rises: Vec<Rise> = at_rounds(bytes)
+            .zip(at_rounds(places))
+            .map(|(bytes, length)| Rise {
+                bytes,
+                even: pace * length,
+            })
             .collect();
-        let adding = rises.iter().filter(|rise| **rise > tail.noise).count();
-        let total: f64 = rises.iter().sum();
-        let between: f64 = levels[levels.len().min(1)..]
+        // The noise of the line would count its own stairs.
+        let noise = spread(between(bytes).collect());
+        Rounds::carried(kind, noise, grown, rises.len(), &rises)
+    }
+
+    /// The same by what the process held before and after some of them, where rounds lie closer than the
+    /// points of the line.
+    fn by_readings(kept: &Kept, line: &Line, tail: &Tail) -> Option<Rounds> {
+        let rises: Vec<Rise> = kept
+            .each
             .iter()
-            .map(|level| level.last - level.first)
-            .sum();
-        let half = rises.len() / 2;
-        let (older, newer) = rises.split_at(half);
-        let mean = |part: &[f64]| part.iter().sum::<f64>() / part.len().max(1) as f64;
-        let steady =
-            adding as f64 >= ADDING * rises.len() as f64 && mean(newer) >= KEEPS_UP * mean(older);
-        let carried = total > 0.0 && total >= IN_ROUNDS * (total + between);
+            .skip(1)
+            .map(|bytes| Rise {
+                bytes: *bytes,
+                even: 0.0,
+            })
+            .collect();
+        let all = kept.count.saturating_sub(1);
+        let (from, to) = (kept.from, line.last_x());
+        let grown = tail.slope * (to - from);
+        Rounds::carried(kept.kind, tail.noise, grown, all, &rises)
+    }
+
+    /// `rises` are all of so many rounds, or a part of them, in a growth of so many bytes.
+    fn carried(
+        kind: RoundKind,
+        noise: f64,
+        grown: f64,
+        all: usize,
+        rises: &[Rise],
+    ) -> Option<Rounds> {
+        let mean = |part: &[Rise], of: fn(&Rise) -> f64| {
+            part.iter().map(of).sum::<f64>() / part.len().max(1) as f64
+        };
+        let total = all as f64 * mean(rises, |rise| rise.bytes);
+        let even = all as f64 * mean(rises, |rise| rise.even);
+        let carried = total > 0.0 && total - even >= IN_ROUNDS * (grown - even);
+        let adds = |rise: &&Rise| rise.bytes > rise.even + noise;
+        let adding = rises.iter().filter(adds).count() as f64 / rises.len().max(1) as f64;
+        let (older, newer) = rises.split_at(rises.len() / 2);
+        let bytes = |rise: &Rise| rise.bytes;
+        let steady = adding >= ADDING && mean(newer, bytes) >= KEEPS_UP * mean(older, bytes);
+        let mut each: Vec<f64> = rises.iter().map(bytes).collect();
         carried.then(|| Rounds {
             steady,
-            kind: rounds[0].kind,
-            count: adding,
-            each: stats::median(&mut rises.clone()).unwrap_or(0.0),
+            kind,
+            count: (adding * all as f64).round() as usize,
+            each: stats::median(&mut each).unwrap_or(0.0),
         })
     }
 
@@ -113,13 +175,26 @@ impl Rounds {
     }
 }
 
+/// How far values usually lie from their middle.
+fn spread(mut values: Vec<f64>) -> f64 {
+    let Some(middle) = stats::median(&mut values) else {
+        return 0.0;
+    };
+    values.iter_mut().for_each(|v| *v = (*v - middle).abs());
+    stats::median(&mut values).unwrap_or(0.0)
+}
+
 /// The floor between two rounds: at its beginning and at its end.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Level {
     first: f64,
     last: f64,
+    /// Where these were measured.
+    from: f64,
+    to: f64,
 }
 
+/// Empty where rounds lie closer than points of the line.
 fn levels(line: &Line, places: &[f64]) -> Vec<Level> {
     let mut levels = Vec::new();
     let mut from = 0;
@@ -140,6 +215,8 @@ fn levels(line: &Line, places: &[f64]) -> Vec<Level> {
             levels.push(Level {
                 first: middle(&line.ys[from..from + third]),
                 last: middle(&line.ys[to - third..to]),
+                from: middle(&line.xs[from..from + third]),
+                to: middle(&line.xs[to - third..to]),
             });
         }
         from = to;
@@ -149,7 +226,6 @@ fn levels(line: &Line, places: &[f64]) -> Vec<Level> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tail::{describe, noise};
     use super::*;
 
     fn rounds_of(every: usize, shape: impl Fn(usize) -> f64) -> Option<Rounds> {
@@ -159,14 +235,8 @@ mod tests {
             crests: ys.clone(),
             ys,
         };
-        let tail = describe(&line, 0, noise(&line)).unwrap();
-        let rounds: Vec<Round> = (1..240 / every)
-            .map(|k| Round {
-                kind: RoundKind::Evaluation,
-                x: (k * every) as f64,
-            })
-            .collect();
-        Rounds::of(&line, &tail, &rounds)
+        let places = (1..240 / every).map(|k| (k * every) as f64).collect();
+        Rounds::by_line(RoundKind::Evaluation, &line, places)
     }
 
     #[test]
@@ -193,5 +263,63 @@ mod tests {
     fn ten_rounds_are_not_enough() {
         let found = rounds_of(20, |x| 1e9 + 14e6 * (x / 20) as f64).unwrap();
         assert!(!found.are_enough());
+    }
+
+    /// Three points a round, and a ripple: what an even line would show is not the rounds'.
+    #[test]
+    fn even_growth_under_noise_is_not() {
+        let wobble = |x: usize| (x.wrapping_mul(2_654_435_761) % 1000) as f64 * 4e3;
+        let slow = |x: usize| 1e7 * (x as f64 / 9.0).sin();
+        for every in [3, 4, 5, 8, 13, 20] {
+            for seed in 0..40 {
+                let noisy = rounds_of(every, |x| 1e9 + 2.5e6 * x as f64 + wobble(x + 977 * seed));
+                let rippled = rounds_of(every, |x| 1e9 + 1e6 * x as f64 + slow(x + 7 * seed));
+                for found in [noisy, rippled].into_iter().flatten() {
+                    assert!(!found.are_enough(), "{every} {seed} {found:?}");
+                }
+            }
+        }
+    }
+
+    /// Folds of a cross-validation come by the same steps again.
+    #[test]
+    fn places_out_of_order_are_put_in_order() {
+        let line = Line {
+            xs: (0..240).map(f64::from).collect(),
+            crests: vec![1e9; 240],
+            ys: (0..240).map(|x| 1e9 + 1e6 * f64::from(x)).collect(),
+        };
+        let fold = || (1..5).map(|k| f64::from(k) * 50.0);
+        let places = fold().chain(fold()).collect();
+        assert_eq!(Rounds::by_line(RoundKind::Evaluation, &line, places), None);
+    }
+
+    /// Two hundred evaluations on a line of 64 points: the readings around each tell.
+    #[test]
+    fn rounds_finer_than_the_line_are_told_by_readings() {
+        let line = Line {
+            xs: (0..64).map(|x| f64::from(x) * 50.0).collect(),
+            crests: vec![1e9; 64],
+            ys: (0..64).map(|x| 1e9 + 42e6 * f64::from(x)).collect(),
+        };
+        let tail = super::super::tail::describe(&line, 0, 1e5).unwrap();
+        let rounds: Vec<Round> = (1..190)
+            .map(|k| Round {
+                kind: RoundKind::Evaluation,
+                x: f64::from(k) * 16.6,
+            })
+            .collect();
+        let kept = |each: f64| {
+            [Kept {
+                kind: RoundKind::Evaluation,
+                count: 190,
+                from: 16.6,
+                each: vec![each; 24],
+            }]
+        };
+        let found = Rounds::of_any(&line, &tail, &rounds, &kept(14e6)).unwrap();
+        assert!(found.are_enough(), "{found:?}");
+        assert_eq!(Rounds::of_any(&line, &tail, &rounds, &kept(2e6)), None);
+        assert_eq!(Rounds::of_any(&line, &tail, &rounds, &[]), None);
     }
 }

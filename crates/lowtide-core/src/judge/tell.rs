@@ -214,7 +214,7 @@ impl Case<'_> {
             true => &self.fine,
             false => line,
         };
-        let rounds = Rounds::of_any(floor, tail, &rounds);
+        let rounds = Rounds::of_any(floor, tail, &rounds, &self.context.kept);
         let known = Knowledge {
             axis: self.axis,
             line,

@@ -5,7 +5,8 @@
 
 use crate::explain::{self, Explanation};
 use crate::judge::{judge, outlook};
-use crate::point::{Context, Reserve, Round, RoundKind};
+use crate::mark::Phase;
+use crate::point::{Context, Kept, Round, RoundKind};
 use crate::process::ProcId;
 use crate::series::Series;
 use crate::units::Bytes;
@@ -192,16 +193,23 @@ impl Run {
         }
     }
 
-    /// A process by itself: the looks into it say where its growth ends.
+    /// A process by itself: the looks into it say where its growth ends, its readings what rounds left.
     fn judge_process(&self, track: &ProcessTrack) -> Verdict {
-        let shards = self.shards(track.member.role.name());
-        self.judge_lines(&track.lines, self.reserve_of(track.member.id), shards)
+        self.judge_lines(&track.lines, |context| Context {
+            reserved: self.reserve_of(track.member.id),
+            shards: self.shards(track.member.role.name()),
+            kept: self.kept(track),
+            ..context
+        })
     }
 
     /// All processes of one role as one line.
     pub(super) fn judge_role(&self, role: &str, lines: &Lines) -> Verdict {
-        let reserved = self.reserve_for(lines, self.on_steps());
-        self.judge_lines(lines, reserved, self.shards(role))
+        self.judge_lines(lines, |context| Context {
+            reserved: self.reserve_for(lines, self.on_steps()),
+            shards: self.shards(role),
+            ..context
+        })
     }
 
     fn judge_tree(&self) -> Verdict {
@@ -211,8 +219,11 @@ impl Run {
             let grew = |lines: &Lines| lines.grew(on_steps);
             grew(&a.1.lines).total_cmp(&grew(&b.1.lines))
         });
-        let shards = most.map_or(1.0, |(role, _)| self.shards(role));
-        self.judge_lines(&self.tree, self.reserve_for(&self.tree, on_steps), shards)
+        self.judge_lines(&self.tree, |context| Context {
+            reserved: self.reserve_for(&self.tree, on_steps),
+            shards: most.map_or(1.0, |(role, _)| self.shards(role)),
+            ..context
+        })
     }
 
     /// How many processes share one pass over the data with one of this role: workers, and ranks.
@@ -220,17 +231,11 @@ impl Run {
         self.roles.get(role).map_or(1.0, |track| track.most as f64)
     }
 
-    fn judge_lines(&self, lines: &Lines, reserved: Option<Reserve>, shards: f64) -> Verdict {
-        let series = self.series_of(lines);
+    fn judge_lines(&self, lines: &Lines, with: impl FnOnce(Context) -> Context) -> Verdict {
         let headroom = self.headroom();
         // The limit holds for all that counts against it; this line may take what is left.
         let limit = headroom.map(|left| Bytes((lines.extremes.last + left).max(0.0) as u64));
-        let context = Context {
-            reserved,
-            shards,
-            ..self.context(limit)
-        };
-        judge(series, &context)
+        judge(self.series_of(lines), &with(self.context(limit)))
     }
 
     /// The limit of host memory says nothing of it.
@@ -251,6 +256,7 @@ impl Run {
             reserved: None,
             epoch_ends: self.places(&self.happened.epochs),
             rounds: self.rounds(),
+            kept: Vec::new(),
         }
     }
 
@@ -260,17 +266,42 @@ impl Run {
         count.places(|at| if on_steps { at.step } else { Some(at.seconds) })
     }
 
-    /// Where evaluations and saves began, on the axis that is judged.
+    /// Evaluations and saves, and the phase that each is.
+    fn counted_rounds(&self) -> [(RoundKind, Phase, &Count); 2] {
+        [
+            (
+                RoundKind::Evaluation,
+                Phase::Eval,
+                &self.happened.evaluations,
+            ),
+            (RoundKind::Save, Phase::Save, &self.happened.saves),
+        ]
+    }
+
+    /// Where evaluations and saves began, on the axis that is judged. Of very many only some places are
+    /// kept, and growth between those would be theirs: [`Run::kept`] tells what they left.
     fn rounds(&self) -> Vec<Round> {
-        let kinds = [
-            (RoundKind::Evaluation, &self.happened.evaluations),
-            (RoundKind::Save, &self.happened.saves),
-        ];
-        let of = |(kind, count): (RoundKind, &Count)| {
-            let round = move |x| Round { kind, x };
-            self.places(count).into_iter().map(round)
+        let rounds = self.counted_rounds().into_iter();
+        let all = rounds.filter(|(.., count)| count.is_whole());
+        all.flat_map(|(kind, _, count)| {
+            let places = self.places(count).into_iter();
+            places.map(move |x| Round { kind, x })
+        })
+        .collect()
+    }
+
+    /// What this process kept after evaluations and saves.
+    fn kept(&self, track: &ProcessTrack) -> Vec<Kept> {
+        let of = |(kind, phase, count): (RoundKind, Phase, &Count)| {
+            let episodes = track.parts.episodes.iter().filter(|e| e.phase == phase);
+            Some(Kept {
+                kind,
+                count: count.total() as usize,
+                from: self.places(count).first().copied()?,
+                each: episodes.map(|e| e.after - e.before).collect(),
+            })
         };
-        kinds.into_iter().flat_map(of).collect()
+        self.counted_rounds().into_iter().filter_map(of).collect()
     }
 
     /// What is left below the limit; negative when it is passed.

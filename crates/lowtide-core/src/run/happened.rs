@@ -41,6 +41,11 @@ impl Count {
         self.0.count()
     }
 
+    /// Every one of them is kept.
+    pub fn is_whole(&self) -> bool {
+        self.0.stride() == 1
+    }
+
     pub fn first(&self) -> Option<At> {
         self.0.first().copied()
     }
