@@ -253,7 +253,7 @@ pub struct Outlook {
     /// Seconds from now until then; 0 when the run is over, none when the pace is not known.
     pub seconds: Option<f64>,
     pub needs: Needs,
-    /// None: no limit is known, or the look was too short to see that far.
+    /// None: no limit is known, or growth was seen for too short a time to be carried that far.
     pub fits: Option<Fits>,
     /// What it comes to, where growth may go on or end: each with what it takes.
     pub futures: Vec<Future>,
@@ -272,7 +272,8 @@ impl Outlook {
     /// The same with what others of the run hold beside it; it needs at least what was `seen` already.
     pub(crate) fn shift(&mut self, beside: f64, seen: f64) {
         let moved = |needs: &mut Needs| {
-            for bytes in [&mut needs.value, &mut needs.low, &mut needs.high] {
+            let (value, low, high) = (&mut needs.value, &mut needs.low, &mut needs.high);
+            for bytes in [value, low, high].into_iter().chain(&mut needs.soon) {
                 *bytes = (*bytes + beside).max(seen);
             }
         };
@@ -285,9 +286,9 @@ impl Outlook {
 
     /// Says of all of it whether it fits into `room`.
     pub(crate) fn measure(&mut self, room: Option<f64>) {
-        self.fits = room.map(|room| self.needs.fit(room));
+        self.fits = room.and_then(|room| self.needs.fit(room));
         for one in &mut self.later {
-            one.fits = room.map(|room| one.needs.fit(room));
+            one.fits = room.and_then(|room| one.needs.fit(room));
         }
         for future in &mut self.futures {
             let fits = |room| {
@@ -308,16 +309,31 @@ pub struct Needs {
     pub value: f64,
     pub low: f64,
     pub high: f64,
+    /// The highest until where the growth can be carried, if that is not all the way: a jump that was seen
+    /// for a moment would fit no machine if it went on for days.
+    #[serde(skip)]
+    pub(crate) soon: Option<f64>,
 }
 
 impl Needs {
-    pub fn fit(&self, room: f64) -> Fits {
+    pub fn new(value: f64, low: f64, high: f64) -> Needs {
+        Needs {
+            value,
+            low,
+            high,
+            soon: None,
+        }
+    }
+
+    /// None where only growth that was not seen for long would not fit.
+    pub(crate) fn fit(&self, room: f64) -> Option<Fits> {
         if self.high < room {
-            Fits::Yes
-        } else if self.low < room {
-            Fits::Tight
+            Some(Fits::Yes)
+        } else if self.low >= room {
+            Some(Fits::No)
         } else {
-            Fits::No
+            let far = self.soon.is_some_and(|soon| soon < room);
+            (!far).then_some(Fits::Tight)
         }
     }
 }

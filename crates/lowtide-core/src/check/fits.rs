@@ -35,10 +35,7 @@ pub(super) fn fits(verdict: &Verdict) -> Finding {
             (Outcome::Inconclusive, ", but it is too early to say")
         }
         Some(Fits::Yes) => (Outcome::Inconclusive, ", but it still grows"),
-        None => (
-            Outcome::Inconclusive,
-            ", and too little was seen to say whether that fits",
-        ),
+        None => (Outcome::Inconclusive, ""),
     };
     let says = match outlook.says.as_str() {
         "" => format!(
@@ -69,11 +66,7 @@ mod tests {
         verdict.outlook = Some(Outlook {
             ends_at: Some(240.0),
             seconds: Some(600.0),
-            needs: Needs {
-                value: 17.4e9,
-                low: 17.0e9,
-                high: 18.0e9,
-            },
+            needs: Needs::new(17.4e9, 17.0e9, 18.0e9),
             fits,
             futures: Vec::new(),
             later: Vec::new(),

@@ -541,11 +541,7 @@ fn a_leak_is_foretold_before_the_limit_is_near() {
 }
 
 fn does_not_fit() -> Outlook {
-    let needs = Needs {
-        value: 2000.0 * MB,
-        low: 1900.0 * MB,
-        high: 2100.0 * MB,
-    };
+    let needs = Needs::new(2000.0 * MB, 1900.0 * MB, 2100.0 * MB);
     Outlook {
         ends_at: Some(200.0),
         seconds: Some(160.0),

@@ -1,6 +1,7 @@
 //! Rule "first pass over the data": whatever is kept once per example grows until every example was
 //! seen once. Before the end of the first epoch could be seen, such growth is never called a leak.
 
+use crate::mark::Geometry;
 use crate::point::{Context, Round, RoundKind};
 use crate::stats;
 use crate::verdict::{Axis, Certainty};
@@ -60,6 +61,10 @@ const AT_THE_START: f64 = 0.3;
 
 impl Epoch {
     pub fn of(axis: Axis, context: &Context, line: &Line) -> Option<Epoch> {
+        // What is printed contradicts itself: where epochs seem to end says nothing either.
+        if axis != Axis::Time && context.geometry.epoch_steps == Some(Geometry::UNKNOWN) {
+            return None;
+        }
         // Steps, or samples of which somebody says how many are one round of the same work.
         let told = context.geometry.steps_per_epoch();
         let Some(steps) = told.filter(|_| axis != Axis::Time) else {

@@ -26,8 +26,8 @@ const LEAST_DRIFT: f64 = 0.015;
 const WAVERS: f64 = 0.1;
 /// The same for growth that is not steady yet: what changed its pace so far may change it again.
 const WAVERS_UNSTEADY: f64 = 0.5;
-/// A flat floor stays flat for ten times as long as it was watched, and growth that is not steady goes on
-/// for ten times as long as it was seen; further ahead they say more about our patience than about the job.
+/// A flat floor stays flat for ten times as long as it was watched, and growth that is not steady is taken
+/// to go on for ten times as long as it was seen; further ahead they say more about our patience than about the job.
 const FLAT_AHEAD: f64 = 10.0;
 /// Reserved memory ends at its size; what else moves meanwhile is within this share of it.
 const AROUND_THE_END: f64 = 0.03;
@@ -75,11 +75,7 @@ pub fn of(
 
 /// What a run needed that is over was measured.
 fn over(last: f64, peak: f64) -> Outlook {
-    let needs = Needs {
-        value: peak,
-        low: peak,
-        high: peak,
-    };
+    let needs = Needs::new(peak, peak, peak);
     Outlook {
         ends_at: Some(last),
         seconds: Some(0.0),
@@ -121,9 +117,11 @@ pub(crate) fn tell(outlook: &mut Outlook, axis: Axis, limit: Option<f64>) {
             (None, Some(seconds)) => format!("within {}", show_duration(seconds)),
             (None, None) => "in as long again".to_owned(),
         };
-        let fits = outlook
-            .fits
-            .map_or(String::new(), |fits| format!(": {fits}"));
+        let fits = match (outlook.fits, limit) {
+            (Some(fits), _) => format!(": {fits}"),
+            (None, Some(_)) => ": too early to say whether that fits".to_owned(),
+            (None, None) => String::new(),
+        };
         format!("needs {range}{of} {until}{fits}")
     };
 }
@@ -147,7 +145,8 @@ impl Ahead<'_> {
             .unwrap_or(self.last + self.span);
         let mut outlook = Outlook {
             ends_at,
-            seconds: pace.map(|pace| (to - self.last) * pace),
+            // A run that is not over has the step it is in before it.
+            seconds: pace.map(|pace| (to - self.last).max(1.0) * pace),
             futures: self.futures(to),
             ..plain(self.needs(to))
         };
@@ -189,8 +188,15 @@ impl Ahead<'_> {
     }
 
     fn needs(&self, to: f64) -> Needs {
+        let near = self.reach(to);
+        Needs {
+            soon: (near < to).then(|| self.range(near).high),
+            ..self.range(to)
+        }
+    }
+
+    fn range(&self, to: f64) -> Needs {
         let (verdict, rate) = (self.verdict, &self.verdict.rate);
-        let to = self.reach(to);
         let rest = (to - self.last).max(0.0);
         let slope = rate.value.max(0.0);
         let wavers = match verdict.steady {
@@ -206,11 +212,7 @@ impl Ahead<'_> {
                 - WAVERS * slope * rest
                 - self.drift(to)
                 - self.stair();
-            return Needs {
-                value: self.crest_at(slope, to),
-                low: low.max(self.peak),
-                high: highest,
-            };
+            return Needs::new(self.crest_at(slope, to), low.max(self.peak), highest);
         }
         if let Some(end) = self.reserved_end() {
             // A short run ends before it is full.
@@ -221,28 +223,25 @@ impl Ahead<'_> {
             let low = (verdict.floor.last + touched) * (1.0 - AROUND_THE_END);
             let beside = self.beside * rate.high.max(0.0) * rest;
             let full = end * (1.0 + AROUND_THE_END) + self.swing() + beside;
-            return Needs {
+            return Needs::new(
                 value,
-                low: low.max(self.peak).min(value),
-                high: full.min(highest).max(value),
-            };
+                low.max(self.peak).min(value),
+                full.min(highest).max(value),
+            );
         }
         if verdict.growing || verdict.verdict == Class::TooEarly {
-            return Needs {
-                value: self.crest_at(slope, to.min(self.ends_by().unwrap_or(to))),
-                low: self.peak,
-                high: highest,
-            };
+            let value = self.crest_at(slope, to.min(self.ends_by().unwrap_or(to)));
+            return Needs::new(value, self.peak, highest);
         }
         let most = rest.min(FLAT_AHEAD * self.span);
-        Needs {
-            value: self.peak,
-            low: self.peak,
-            high: self.peak + rate.high.max(0.0) * most + self.drift(to),
-        }
+        Needs::new(
+            self.peak,
+            self.peak,
+            self.peak + rate.high.max(0.0) * most + self.drift(to),
+        )
     }
 
-    /// Growth that is not steady says nothing of more than ten times as long as it was seen: one step of
+    /// Whether growth that is not steady fits is said for ten times as long as it was seen: one step of
     /// memory, carried on to the end of the run, would fit no machine. Where its end is known it is more
     /// than a step.
     fn reach(&self, to: f64) -> f64 {
@@ -256,7 +255,6 @@ impl Ahead<'_> {
     }
 
     fn futures(&self, to: f64) -> Vec<Future> {
-        let to = self.reach(to);
         let verdict = self.verdict;
         if !verdict.growing || verdict.verdict != Class::TooEarly {
             return Vec::new();

@@ -166,16 +166,18 @@ impl Case<'_> {
         if let Some(epoch) = epoch.filter(|epoch| tail.to < epoch.seen_at()) {
             return self.within_epoch(verdict, whole, tail, epoch);
         }
-        let (says, decides_at) = if verdict.steady {
-            match self.ending((whole, line), tail, epoch) {
-                Ending::Passed(why) => {
-                    verdict.evidence.push(why);
-                    return self.leak(verdict, whole, tail);
-                }
-                Ending::Open { says, decides_at } => (vec![says], decides_at),
+        let (says, decides_at) = match (self.ending((whole, line), tail, epoch), verdict.steady) {
+            (Ending::Passed(why), true) => {
+                verdict.evidence.push(why);
+                return self.leak(verdict, whole, tail);
             }
-        } else {
-            (missing.says, missing.decides_at)
+            (Ending::Open { says, decides_at }, true) => (vec![says], decides_at),
+            (Ending::Passed(_), false) => (missing.says, missing.decides_at),
+            // A clearer shape decides nothing while no end is known.
+            (Ending::Open { decides_at: at, .. }, false) => {
+                let both = missing.decides_at.zip(at).map(|(a, b)| a.max(b));
+                (missing.says, both)
+            }
         };
         verdict.evidence.extend(says.into_iter().take(MOST_MISSING));
         verdict.decides_at = decides_at;

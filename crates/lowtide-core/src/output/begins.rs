@@ -53,6 +53,9 @@ impl Begins {
                 *self = Begins {
                     epoch: Some(epoch),
                     step: self.step,
+                    // Steps go on and epochs begin anew: they are those of an inner loop, not passes over
+                    // the data.
+                    broken: self.broken || self.step.is_some(),
                     ..Begins::default()
                 }
             }
@@ -192,6 +195,22 @@ mod tests {
         (741..=750).for_each(|step| begins.step(step));
         begins.epoch(2, false);
         assert_eq!(begins.reading(), None);
+    }
+
+    #[test]
+    fn epochs_that_begin_anew_while_steps_go_on_say_nothing() {
+        let mut begins = Begins::default();
+        for update in 0..3 {
+            for epoch in 1..=4 {
+                begins.epoch(epoch, update == 0 && epoch == 1);
+                let done = 40 * update + 10 * (epoch - 1);
+                (done + 1..=done + 10).for_each(|step| begins.step(step));
+                assert!(
+                    update == 0 || begins.reading().is_none(),
+                    "{update} {epoch}"
+                );
+            }
+        }
     }
 
     #[test]

@@ -290,7 +290,7 @@ impl Chooser {
         self.tracked[at].alone += 1;
         let (this, other) = (&self.tracked[at], &self.tracked[followed]);
         if other.strength == strength::CHOSEN {
-            return self.set_aside(seen, other.counter.kind);
+            return self.set_aside(seen, followed);
         }
         if other.counter.kind == Kind::Bar
             && this.aligned >= ALIGNED
@@ -315,15 +315,17 @@ impl Chooser {
         if other.strength == strength::DEMOTED {
             return Meaning::Epoch;
         }
-        self.set_aside(seen, other.counter.kind)
+        self.set_aside(seen, followed)
     }
 
-    /// A nameless bar inside another bar's run is an evaluation: Trainer's has no description.
-    fn set_aside(&self, seen: &Sighting, followed: Kind) -> Meaning {
-        if seen.is_bar() && followed == Kind::Bar {
-            Meaning::Eval
-        } else {
-            Meaning::Other
+    /// A nameless bar inside a bar that Trainer vouches for is an evaluation: Trainer's has no description.
+    /// Inside another it may be a rollout as well, which must not count as one.
+    fn set_aside(&self, seen: &Sighting, followed: usize) -> Meaning {
+        let other = &self.tracked[followed];
+        let inside = seen.is_bar() && other.counter.kind == Kind::Bar;
+        match inside && other.confirmed && !seen.in_rounds {
+            true => Meaning::Eval,
+            false => Meaning::Other,
         }
     }
 

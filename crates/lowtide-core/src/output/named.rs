@@ -9,6 +9,20 @@ const OTHER_EPOCHS: [&str; 11] = [
     "best", "last", "per", "every", "each", "previous", "max", "total", "num", "until", "from",
 ];
 
+/// Words anywhere before `epoch 3` that say it is one of many in each round of something else, as the
+/// epochs of every PPO update are: no pass over the data.
+const INNER_LOOPS: [&str; 9] = [
+    "update",
+    "rollout",
+    "episode",
+    "round",
+    "cycle",
+    "generation",
+    "ppo",
+    "inner",
+    "critic",
+];
+
 /// Units behind a number: `epoch 0.31 s` is a time.
 const UNITS: [&str; 10] = [
     "s", "sec", "secs", "second", "seconds", "ms", "min", "minutes", "h", "hours",
@@ -74,12 +88,11 @@ fn find<T>(text: &str, read: impl Fn(&str, &str) -> Option<T>) -> Option<T> {
         // `num_epoch`, `--epoch 3` of a command line; but `---epoch 3---` is a heading.
         let joined = before.ends_with(|c: char| c.is_alphanumeric() || "_/.".contains(c))
             || (before.ends_with('-') && !before.ends_with("---"));
-        let word = before
-            .rsplit(|c: char| !c.is_ascii_alphabetic())
-            .find(|w| !w.is_empty())
-            .unwrap_or_default();
+        let words = || before.rsplit(|c: char| !c.is_ascii_alphabetic());
+        let word = words().find(|w| !w.is_empty()).unwrap_or_default();
+        let inner = words().any(|w| INNER_LOOPS.contains(&w));
         // `best: epoch 3` and `best epoch 3` alike.
-        if joined || OTHER_EPOCHS.contains(&word) {
+        if joined || inner || OTHER_EPOCHS.contains(&word) {
             return None;
         }
         read(
@@ -134,6 +147,8 @@ mod tests {
             ("epoch time 3", None),
             ("epoch 12s", None),
             ("best epoch 3, epoch 7", Some((7, None))),
+            ("update 3 epoch 2/4 step 123", None),
+            ("PPO epoch 2/4", None),
         ] {
             assert_eq!(epoch_in(text), epoch, "{text}");
         }

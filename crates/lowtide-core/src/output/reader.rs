@@ -296,7 +296,9 @@ impl LineReader {
 
     fn count(&mut self, seen: &Sighting, mark: &mut Mark) {
         self.epochs.fresh = false;
-        let place = self.round.advance(seen, self.epochs.first.unwrap_or(0));
+        let named = self.epoch.is_some() || self.planned.epochs.is_some();
+        let first_epoch = self.epochs.first.unwrap_or(0);
+        let place = self.round.advance(seen, first_epoch, named);
         let step = place.step;
         if place.new_attempt {
             self.length.begin_again();

@@ -45,7 +45,7 @@ impl Round {
         self.n == n
     }
 
-    pub fn advance(&mut self, seen: &Sighting, first_epoch: u64) -> Place {
+    pub fn advance(&mut self, seen: &Sighting, first_epoch: u64, epochs_named: bool) -> Place {
         let mut per_epoch = None;
         let mut new_attempt = false;
         let rose = matches!((self.epoch, seen.epoch), (Some(was), Some(is)) if is > was);
@@ -88,7 +88,10 @@ impl Round {
         } else if seen.n > self.n && rose {
             self.goes_on = true;
         }
-        if per_epoch.is_none() && self.restarts > 0 && !seen.in_rounds {
+        // A counter that begins anew counts epochs only where something speaks of epochs: others count
+        // rollouts, or what is printed between two of them.
+        let named = seen.epoch.is_some() || epochs_named;
+        if per_epoch.is_none() && self.restarts > 0 && named && !seen.in_rounds {
             per_epoch = seen.total;
         }
         self.n = seen.n;

@@ -269,11 +269,7 @@ fn a_forecast_of_growth_goes_to_what_the_run_needs_at_its_end() {
     verdict.verdict = Class::TooEarly;
     verdict.growing = true;
     verdict.floor.last = 2e9;
-    let needs = Needs {
-        value: 4e9,
-        low: 2.5e9,
-        high: 5e9,
-    };
+    let needs = Needs::new(4e9, 2.5e9, 5e9);
     verdict.outlook = Some(Outlook {
         ends_at: Some(150.0),
         seconds: None,

@@ -137,11 +137,12 @@ impl Run {
         let carries = chosen.moved() >= CARRIES * tree.moved() && !over;
         let own = chosen.verdict.outlook.as_ref().filter(|_| carries);
         let mut outlook = own.or(tree.verdict.outlook.as_ref())?.clone();
-        if own.is_some() {
-            let beside = self.tree.extremes.last - lines.extremes.last;
-            let seen = self.tree.extremes.max.max(self.attempts.peak);
-            outlook.shift(beside, seen);
-        }
+        let beside = match own {
+            Some(_) => self.tree.extremes.last - lines.extremes.last,
+            None => 0.0,
+        };
+        // What loading took, or an earlier attempt, was needed too.
+        outlook.shift(beside, self.tree.extremes.max.max(self.attempts.peak));
         let limit = self.limit_override.or(self.limit.as_ref().map(|l| l.bytes));
         let limit = limit.map(Bytes::as_f64);
         // A limit that the user set is this run's alone, and a run that is over had what it needed.
@@ -254,7 +255,10 @@ impl Run {
             over: self.is_over(),
             shards: 1.0,
             reserved: None,
-            epoch_ends: self.places(&self.happened.epochs),
+            epoch_ends: self
+                .happened
+                .passes()
+                .map_or(Vec::new(), |passes| self.places(passes)),
             rounds: self.rounds(),
             kept: Vec::new(),
         }

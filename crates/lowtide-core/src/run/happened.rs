@@ -91,6 +91,8 @@ pub(crate) struct Happened {
     pub slow_steps: Count,
     phase: Option<Phase>,
     epoch: Option<f64>,
+    /// Epochs that fell belong to an inner loop, or to another fold: none is a pass over the data.
+    epochs_begin_anew: bool,
     step: Option<(Micros, u64)>,
     /// Something else than training happened since the last step: its length says nothing.
     mixed: bool,
@@ -114,13 +116,11 @@ impl Happened {
         }
         self.mixed |= !matches!(phase, None | Some(Phase::Train));
         if let Some(epoch) = mark.epoch.filter(|epoch| epoch.is_finite()) {
-            if self
-                .epoch
-                .is_some_and(|before| epoch.floor() > before.floor())
-            {
+            let before = self.epoch.replace(epoch).map_or(epoch, f64::floor);
+            if epoch.floor() > before {
                 self.epochs.push(at);
             }
-            self.epoch = Some(epoch);
+            self.epochs_begin_anew |= epoch.floor() < before;
         }
         if let Some(step) = step {
             self.pace(mark.at, step, at);
@@ -152,6 +152,11 @@ impl Happened {
             self.durations.pop_front();
         }
         self.durations.push_back(took);
+    }
+
+    /// Where passes over the data ended.
+    pub fn passes(&self) -> Option<&Count> {
+        (!self.epochs_begin_anew).then_some(&self.epochs)
     }
 
     /// Another counter is the axis now: what was counted on the old one is forgotten.

@@ -140,11 +140,7 @@ mod tests {
         ];
         let horizon = |seconds, low, high, fits| Horizon {
             seconds,
-            needs: Needs {
-                value: low,
-                low,
-                high,
-            },
+            needs: Needs::new(low, low, high),
             fits,
         };
         outlook.later = vec![

@@ -323,11 +323,7 @@ pub(crate) mod tests {
         verdict.outlook = Some(Outlook {
             ends_at: Some(240.0),
             seconds: None,
-            needs: Needs {
-                value: 30e9,
-                low: 17.9e9,
-                high: 41e9,
-            },
+            needs: Needs::new(30e9, 17.9e9, 41e9),
             fits: Some(Fits::Tight),
             futures: Vec::new(),
             later: Vec::new(),
