@@ -75,6 +75,18 @@ pub struct Reserved {
     pub name: Option<String>,
 }
 
+/// Names that every piece of its kind bears: they tell no piece from another.
+const SHARED_NAMES: [&str; 3] = ["/dev/zero", "/SYSV", "/memfd:"];
+
+impl Reserved {
+    /// The same piece in two looks.
+    pub(crate) fn is(&self, other: &Reserved) -> bool {
+        let unnamed = |name: &String| SHARED_NAMES.iter().any(|of_all| name.starts_with(of_all));
+        let tells = self.name.as_ref().is_some_and(|name| !unnamed(name));
+        self.name == other.name && (tells || self.start == other.start)
+    }
+}
+
 /// Somebody who maps large arenas and hands out parts of them: a leak in there maps nothing new, so no
 /// size of a mapping says where it ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]

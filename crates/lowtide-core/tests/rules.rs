@@ -117,6 +117,43 @@ fn a_fast_leak_is_told_after_a_bounded_while() {
     grows_steadily(&look(Axis::Time, 900, |x| 350.0 + x));
 }
 
+/// The last attempt of a guarded leak: nine steps of 5 MB each under the noise of its batches. Seen to
+/// rise, at a pace that matters, and hidden by noise: neither flat nor creep.
+#[test]
+fn growth_that_noise_hides_is_not_called_flat() {
+    let held = [
+        (30.0, 546.7),
+        (31.0, 555.9),
+        (32.0, 561.6),
+        (33.0, 567.6),
+        (34.0, 565.7),
+        (35.0, 575.3),
+        (36.0, 581.0),
+        (37.0, 585.6),
+        (38.0, 588.1),
+        (39.0, 594.8),
+    ];
+    let mut series = Series::new(Axis::Step, Meter::Held);
+    for (nth, (step, megabytes)) in held.into_iter().enumerate() {
+        for above in [0.0, 18.0] {
+            series.push(Point {
+                seconds: Some(nth as f64 * 0.42),
+                ..Point::new(step, 1e6 * (megabytes + above))
+            });
+        }
+    }
+    let context = Context {
+        marked: true,
+        first_step: Some(30.0),
+        total_steps: Some(40.0),
+        over: true,
+        ..Context::default()
+    };
+    let verdict = judge(&series, &context);
+    assert_eq!(verdict.verdict, Class::TooEarly, "{verdict:#?}");
+    assert!(!verdict.creep);
+}
+
 #[test]
 fn late_growth_has_to_last() {
     let shape = |x: f64| 1000.0 + 0.3 * (x - 800.0).max(0.0);

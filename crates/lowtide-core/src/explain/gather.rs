@@ -240,15 +240,7 @@ fn climb(counts: impl Iterator<Item = f64>) -> Option<Climb> {
 /// What was touched of the pieces that both looks saw. One that changed its size was not asked for as a
 /// whole: it is not told where it ends.
 fn reserved(first: &Look, last: &Look) -> Option<ReservedSign> {
-    let same = |old: &&Reserved, new: &Reserved| {
-        let named = old.name.is_some() || new.name.is_some();
-        let it = if named {
-            old.name == new.name
-        } else {
-            old.start == new.start
-        };
-        it && old.size == new.size
-    };
+    let same = |old: &Reserved, new: &Reserved| old.is(new) && old.size == new.size;
     let mut found = ReservedSign::default();
     let mut most = 0.0;
     for piece in &last.reserved {

@@ -474,8 +474,7 @@ impl Policy {
     fn soon(&self, now: &Situation, limit: &Limit) -> Option<String> {
         let verdict = now.verdict;
         let outlook = verdict.outlook.as_ref()?;
-        let of_host = verdict.meter != Meter::Gpu;
-        if !of_host || !verdict.steady || matches!(outlook.fits, None | Some(Fits::Yes)) {
+        if !of_host(verdict) || !verdict.steady || matches!(outlook.fits, None | Some(Fits::Yes)) {
             return None;
         }
         let per_second = verdict.rate.per_minute.filter(|pace| *pace > 0.0)? / 60.0;
@@ -506,13 +505,18 @@ fn left(limit: &Limit) -> f64 {
     limit.bytes.as_f64() - limit.used.as_f64()
 }
 
+/// What a GPU holds says nothing of the memory that is guarded.
+fn of_host(verdict: &Verdict) -> bool {
+    verdict.meter != Meter::Gpu
+}
+
 /// Where the judge says that growth has ended, what it may still be.
 fn growth_per_step(verdict: &Verdict) -> Option<f64> {
     let ended = matches!(
         verdict.verdict,
         Class::WarmUp | Class::Spikes | Class::Stable
     ) && !verdict.is_under_way();
-    (ended && verdict.axis == Axis::Step).then(|| verdict.rate.high.max(0.0))
+    (ended && verdict.axis == Axis::Step && of_host(verdict)).then(|| verdict.rate.high.max(0.0))
 }
 
 /// Growth that the judge expects to end, with the first pass over the data or with what was reserved, has
@@ -520,7 +524,7 @@ fn growth_per_step(verdict: &Verdict) -> Option<f64> {
 fn missing_to_plateau(now: &Situation) -> Option<f64> {
     let verdict = now.verdict;
     let expected = verdict.verdict == Class::TooEarly || verdict.is_under_way();
-    if !expected || verdict.axis != Axis::Step {
+    if !expected || verdict.axis != Axis::Step || !of_host(verdict) {
         return None;
     }
     let missing = (verdict.predicted_plateau? - verdict.floor.last).max(0.0);

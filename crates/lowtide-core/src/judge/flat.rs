@@ -72,7 +72,12 @@ impl Case<'_> {
         plateau: Plateau,
         epoch: Option<Epoch>,
     ) -> Verdict {
-        verdict.creep = tail.low > 0.0 && tail.growth() >= MATERIAL * tail.level;
+        let rises = tail.low > 0.0 && tail.growth() >= MATERIAL * tail.level;
+        // Growth that noise hides is not flat, and at a pace that matters no creep.
+        if rises && !self.is_creep(whole, tail) {
+            return self.unsettled(verdict, whole, tail);
+        }
+        verdict.creep = rises;
         let mostly = tail.growth() > MOSTLY * plateau.rise;
         // Ten times a run that has hardly begun is no horizon.
         let few = self.series.count() < growth::FEW_POINTS as u64;

@@ -367,7 +367,12 @@ impl Run {
         level: f64,
     ) -> &'a Candidate<'b> {
         let moved = |one: &Candidate<'b>, share: f64| {
-            matches!(one.who, Who::Gpu) || one.moved() >= share * level
+            // What a GPU holds is no part of the tree's level.
+            let level = match one.who {
+                Who::Gpu => one.verdict.floor.last,
+                _ => level,
+            };
+            one.moved() >= share * level
         };
         let leaks =
             |one: &Candidate<'b>| one.verdict.verdict == Class::Leak && moved(one, MATERIAL);
@@ -386,7 +391,7 @@ impl Run {
             return decided;
         }
         let unsettled = std::iter::once(tree).chain(others).find(|candidate| {
-            candidate.verdict.verdict == Class::TooEarly && candidate.moved() >= UNSETTLED * level
+            candidate.verdict.verdict == Class::TooEarly && moved(candidate, UNSETTLED)
         });
         // A trainer at rest says nothing of a buffer that its workers fill.
         let fills = |one: &Candidate<'b>| one.verdict.is_under_way() && moved(one, UNSETTLED);

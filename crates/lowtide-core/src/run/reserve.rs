@@ -73,24 +73,15 @@ pub(super) fn touched(looks: &[(Look, Option<u64>)], now: f64) -> Option<Reserve
     })
 }
 
-/// The same piece in two looks.
-fn same(one: &Reserved, other: &Reserved) -> bool {
-    match (&one.name, &other.name) {
-        (Some(name), Some(other)) => name == other,
-        (None, None) => one.start == other.start,
-        _ => false,
-    }
-}
-
 /// Whether an earlier look shows this piece in a smaller size, in its place or in one that is gone.
 fn was_smaller(piece: &Reserved, looks: &[&Look], last: &Look) -> bool {
     let became = |old: &Reserved| {
         let (size, larger) = (old.size.as_f64(), piece.size.as_f64());
         let grew = size < larger && larger <= MOST_LARGER * size;
-        let gone = || !last.reserved.iter().any(|piece| same(piece, old));
+        let gone = || !last.reserved.iter().any(|piece| piece.is(old));
         let filled = old.touched.as_f64() >= MOVED * size;
         let unnamed = piece.name.is_none() && old.name.is_none();
-        grew && (same(piece, old) || unnamed && filled && gone())
+        grew && (piece.is(old) || unnamed && filled && gone())
     };
     looks.iter().any(|look| look.reserved.iter().any(became))
 }
@@ -99,10 +90,10 @@ fn was_smaller(piece: &Reserved, looks: &[&Look], last: &Look) -> bool {
 fn follows_another(piece: &Reserved, looks: &[&Look], last: &Look) -> bool {
     let alike = |other: &Reserved| {
         let times = other.size.as_f64() / piece.size.as_f64();
-        other.name.is_none() && !same(piece, other) && (0.5..=2.0).contains(&times)
+        other.name.is_none() && !piece.is(other) && (0.5..=2.0).contains(&times)
     };
     let filled_meanwhile = |other: &Reserved| {
-        let then = looks[0].reserved.iter().find(|then| same(then, other));
+        let then = looks[0].reserved.iter().find(|then| then.is(other));
         then.is_none_or(|then| !is_full(then))
     };
     let mut others = last.reserved.iter().filter(|other| alike(other));
@@ -115,7 +106,7 @@ fn is_full(piece: &Reserved) -> bool {
 
 /// What was touched of a piece since an earlier look that has it too; none when it did not grow.
 fn grew(piece: &Reserved, before: &Look) -> Option<f64> {
-    let then = before.reserved.iter().find(|other| same(piece, other))?;
+    let then = before.reserved.iter().find(|other| piece.is(other))?;
     let grew = piece.touched.as_f64() - then.touched.as_f64();
     (then.size == piece.size && grew > 0.0).then_some(grew)
 }
@@ -200,6 +191,23 @@ mod tests {
             look(380, &[(1, 1000, 90)]),
         ];
         assert_eq!(touched(&looks).unwrap().share, 1.0);
+    }
+
+    /// Every piece of anonymous shared memory is `/dev/zero`: by its name alone each would be the first.
+    #[test]
+    fn pieces_that_share_a_name_are_told_apart() {
+        let named = |mut look: (Look, Option<u64>)| {
+            for piece in &mut look.0.reserved {
+                piece.name = Some("/dev/zero (deleted)".to_owned());
+            }
+            look
+        };
+        let looks = [
+            named(look(100, &[(1, 40, 4)])),
+            named(look(130, &[(1, 40, 4), (2, 40, 30)])),
+            named(look(155, &[(1, 40, 4), (2, 40, 30), (3, 40, 25)])),
+        ];
+        assert_eq!(touched(&looks), None);
     }
 
     #[test]
