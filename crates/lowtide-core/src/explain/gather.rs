@@ -90,6 +90,7 @@ fn course(signs: &mut Signs, verdict: &Verdict, looked: &Looked) {
         begin: looked.fine.first_x(),
         end: looked.fine.last_x(),
         settled: verdict.settled_at,
+        creeps: verdict.creep,
         rate: growth.map_or(0.0, |g| g.bytes / (g.to - g.from).max(f64::MIN_POSITIVE)),
         rises: stats::effective_rises(&part.ys),
         teeth: looked.valleys.is_some(),

@@ -105,6 +105,8 @@ pub(crate) struct Course {
     pub end: f64,
     /// Where growth ended.
     pub settled: Option<f64>,
+    /// It still rises since, too slowly to matter.
+    pub creeps: bool,
     /// Bytes per unit of the axis, while it grows.
     pub rate: f64,
     /// How many equal rises would be as concentrated as these.

@@ -50,10 +50,14 @@ fn not_a_leak(signs: &Signs) -> Option<Statement> {
         Some(epoch) if epoch.with_it => " with the first epoch",
         _ => "",
     };
+    let since = match signs.course.creeps {
+        true => "it only creeps",
+        false => "nothing came",
+    };
     say(
         "a leak",
         format!(
-            "growth ended at {}{with}, and nothing came in the {} since",
+            "growth ended at {}{with}, and {since} in the {} since",
             place(signs.axis, at),
             stretch(signs.axis, signs.after())
         ),

@@ -29,6 +29,9 @@ const WAVERS_UNSTEADY: f64 = 0.5;
 /// A flat floor stays flat for ten times as long as it was watched, and growth that is not steady is taken
 /// to go on for ten times as long as it was seen; further ahead they say more about our patience than about the job.
 const FLAT_AHEAD: f64 = 10.0;
+/// A crest is seen if a sample falls into it: the next may stand higher by this share of how far the newest
+/// stand above the floor. Bursts of three steps in twenty came 13 % higher late in a run.
+const UNSEEN: f64 = 0.2;
 /// Reserved memory ends at its size; what else moves meanwhile is within this share of it.
 const AROUND_THE_END: f64 = 0.03;
 
@@ -237,7 +240,7 @@ impl Ahead<'_> {
         Needs::new(
             self.peak,
             self.peak,
-            self.peak + rate.high.max(0.0) * most + self.drift(to),
+            self.peak + rate.high.max(0.0) * most + self.drift(to) + UNSEEN * self.swing(),
         )
     }
 

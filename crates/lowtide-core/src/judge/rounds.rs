@@ -160,7 +160,9 @@ impl Rounds {
         let why = match self.are_enough() {
             true => "the same work again has nothing new to keep".to_owned(),
             false => {
-                format!("a pool of the last ones does that until it is full; {ENOUGH} would tell")
+                format!(
+                    "a pool of the last ones does that until it is full; {ENOUGH} after the first would tell"
+                )
             }
         };
         evidence(

@@ -121,7 +121,7 @@ fn role_line(role: &RoleLine) -> String {
         Class::WarmUp => "grew and settled",
         Class::Spikes => "spikes over a flat floor",
         Class::Leak => "leaking",
-        Class::TooEarly => "too early to say how it moves",
+        Class::TooEarly => "not decided yet",
     };
     let mut text = format!(
         "{} {}{plural}: {} of their own ({} RSS, each counted alone), {trend}",

@@ -3,7 +3,7 @@
 use crate::judge::words::{place, stretch};
 use crate::look::Kind;
 use crate::units::show_bytes;
-use crate::verdict::{Class, Meter};
+use crate::verdict::{BoundKind, Class, Meter};
 
 use super::super::Experiment;
 use super::super::signs::Signs;
@@ -140,6 +140,15 @@ pub(super) const ENTRIES: &[Entry] = &[
 fn first_touch(signs: &Signs) -> Vec<Sign> {
     let axis = signs.axis;
     let Some(epoch) = &signs.epoch else {
+        let by_time = signs
+            .bound
+            .as_ref()
+            .is_some_and(|bound| bound.kind == BoundKind::Epoch);
+        if by_time {
+            return vec![unknown(
+                "growth ended with an epoch, but nothing counts the examples: the callback does, or output like `step 10/500`",
+            )];
+        }
         return vec![unknown(
             "the length of an epoch is not known: --examples, --batch and --accumulate tell it, or the callback",
         )];

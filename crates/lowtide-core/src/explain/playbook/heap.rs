@@ -99,7 +99,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         cause: "a list, dictionary or cache that grows: records, metrics, parsed examples, closures; whether it has a bound is not seen from outside",
         fix: "bound it (deque, lru_cache with maxsize), or keep what is needed of each object",
         sources: &["https://docs.python.org/3/library/tracemalloc.html"],
-        blamed: Some("objects that every step keeps"),
+        blamed: Some("small Python objects that every step keeps"),
         spike: false,
         unseen: false,
         signature: python_objects,

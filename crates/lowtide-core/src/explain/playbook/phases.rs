@@ -131,7 +131,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         cause: "state.log_history, a list of losses, exceptions kept with their tracebacks",
         fix: "a deque with a length, or write them out",
         sources: &["https://docs.python.org/3/library/collections.html#collections.deque"],
-        blamed: Some("log history and metric lists"),
+        blamed: Some("lists of numbers and log records"),
         spike: false,
         unseen: false,
         signature: metric_lists,

@@ -71,6 +71,7 @@ fn leak() -> Signs {
         begin: 0.0,
         end: 200.0,
         settled: None,
+        creeps: false,
         rate: MB,
         rises: 50.0,
         teeth: false,
