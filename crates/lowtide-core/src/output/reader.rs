@@ -34,6 +34,8 @@ pub struct LineReader {
     phase: Option<Phase>,
     /// The result of the last evaluation stands in the log.
     eval_printed: bool,
+    /// The result is all that was seen of an evaluation: no bar showed it.
+    only_result: bool,
     /// A part of an epoch, until a step is seen that belongs to it.
     part: Option<Printed>,
     /// The last `[25] epoch=0.31`, and whether such numbers do not rise with the epoch.
@@ -100,6 +102,13 @@ impl LineReader {
         let before = mark.clone();
         self.read(line, &mut mark);
         self.tell_length(&mut mark);
+        if std::mem::take(&mut self.only_result) {
+            marks.push(Mark {
+                phase: Some(Phase::Eval),
+                ..before.clone()
+            });
+            mark.phase = Some(Phase::Train);
+        }
         if mark != before {
             marks.push(mark);
         }
@@ -197,6 +206,7 @@ impl LineReader {
             }
             DictKind::Eval => {
                 self.eval_printed = true;
+                self.only_result = self.phase != Some(Phase::Eval);
                 self.enter(Phase::Train, mark);
             }
             DictKind::Summary => self.enter(Phase::End, mark),

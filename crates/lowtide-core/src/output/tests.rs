@@ -37,6 +37,25 @@ fn a_trainer_run_with_evaluation_inside() {
     assert!(total.iter().all(|t| *t == 249));
 }
 
+/// With `disable_tqdm` the result is all that is printed of an evaluation.
+#[test]
+fn a_result_without_a_bar_is_an_evaluation() {
+    let text = "{'loss': 1.0, 'epoch': 0.5, 'step': 10}\n\
+        {'eval_loss': 0.9, 'eval_runtime': 3.0, 'epoch': 0.5}\n\
+        {'loss': 0.8, 'epoch': 1.0, 'step': 20}\n\
+        {'eval_loss': 0.7, 'eval_runtime': 3.0, 'epoch': 1.0}\n";
+    assert_eq!(
+        phases(text),
+        [
+            Phase::Train,
+            Phase::Eval,
+            Phase::Train,
+            Phase::Eval,
+            Phase::Train
+        ]
+    );
+}
+
 #[test]
 fn the_bar_of_a_preparation_gives_way_to_training() {
     let text = "\r100%|██| 40/40 [00:01<00:00, 40.0it/s]\n\
