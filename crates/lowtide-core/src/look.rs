@@ -39,6 +39,8 @@ pub struct Look {
 /// How the words of a look begin that could not be finished: what was not read counts as
 /// [`Kind::OtherAnon`] then.
 pub const TIME_RAN_OUT: &str = "time ran out";
+/// Begins what a look says into which a spike came or went: its parts are not those of one moment.
+pub const CHANGED: &str = "memory changed";
 
 impl Look {
     pub fn bytes(&self, kind: Kind) -> Bytes {

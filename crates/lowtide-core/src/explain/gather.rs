@@ -122,14 +122,7 @@ fn of_process(signs: &mut Signs, run: &Run, track: &ProcessTrack, looked: &Looke
         true => step.is_none_or(|step| (step as f64) < signs.course.begin),
         false => look.at.seconds() < signs.course.begin,
     });
-    let in_time = |look: &&memory::Looked| {
-        let late = |what: &String| what.contains(look::TIME_RAN_OUT);
-        !look.0.incomplete.iter().any(late)
-    };
-    let mut told: Vec<&memory::Looked> = looks[begun..].iter().filter(in_time).collect();
-    if told.len() < 2 {
-        told = looks[begun..].iter().collect();
-    }
+    let told = memory::comparable(&looks[begun..]);
     let floor = |look: &memory::Looked| floor_at(looked, on_steps, look);
     if let Some((first, last)) = memory::pair(&told, floor) {
         let role = track.member.role.to_string();

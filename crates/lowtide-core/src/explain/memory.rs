@@ -1,6 +1,6 @@
 //! Where the bytes are: an early look into the suspect process against a late one.
 
-use crate::look::{Kind, Look, Part};
+use crate::look::{CHANGED, Kind, Look, Part, TIME_RAN_OUT};
 use crate::units::{Bytes, show_bytes};
 
 use super::{Memory, Moment, PartGrowth};
@@ -21,6 +21,25 @@ const APART: f64 = 0.4;
 const WORTH_OF_DISTANCE: f64 = 0.5;
 
 pub(crate) type Looked = (Look, Option<u64>);
+
+/// The looks that say most, if they lie far enough apart: neither cut short nor torn by a spike; else those
+/// that were not cut short; else all.
+pub(crate) fn comparable(looks: &[Looked]) -> Vec<&Looked> {
+    let span = |of: &[&Looked]| match (of.first(), of.last()) {
+        (Some(first), Some(last)) => last.0.at.since(first.0.at).seconds(),
+        _ => 0.0,
+    };
+    let all: Vec<&Looked> = looks.iter().collect();
+    let without = |faults: &[&str]| {
+        let faulty = |what: &String| faults.iter().any(|fault| what.contains(fault));
+        let fine = |look: &&Looked| !look.0.incomplete.iter().any(faulty);
+        let fine: Vec<&Looked> = looks.iter().filter(fine).collect();
+        (fine.len() >= 2 && span(&fine) >= APART * span(&all)).then_some(fine)
+    };
+    without(&[TIME_RAN_OUT, CHANGED])
+        .or_else(|| without(&[TIME_RAN_OUT]))
+        .unwrap_or(all)
+}
 
 /// The two looks that tell most of the growth: the first and the last, unless one of them was taken
 /// on top of a spike or a tooth, which would hide what the floor did. `floor` is its height at a look.
@@ -173,4 +192,61 @@ fn members(kind: Kind, first: &Look, last: &Look, whole: f64) -> Vec<String> {
             )
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::look::{Allocator, Counts, LookWhy};
+    use crate::process::ProcId;
+    use crate::units::Micros;
+
+    fn look(second: u64, fault: Option<&str>) -> Looked {
+        let look = Look {
+            at: Micros(second * 1_000_000),
+            id: ProcId { pid: 1, start: 1 },
+            why: LookWhy::Due,
+            parts: Vec::new(),
+            held: Bytes(0),
+            allocator: Allocator::Glibc,
+            reserved: Vec::new(),
+            pools: Vec::new(),
+            python: None,
+            counts: Counts::default(),
+            incomplete: fault.map(str::to_owned).into_iter().collect(),
+            wall: Micros(0),
+            cpu: Micros(0),
+        };
+        (look, Some(second))
+    }
+
+    fn told(looks: &[Looked]) -> Vec<u64> {
+        let steps = comparable(looks).into_iter();
+        steps.filter_map(|(_, step)| *step).collect()
+    }
+
+    #[test]
+    fn looks_torn_by_a_spike_or_cut_short_give_way() {
+        let torn = Some("memory changed by 11.7 MB while it was looked at");
+        let cut = Some("time ran out after 2.0 s of work");
+        let looks = [
+            look(3, torn),
+            look(6, None),
+            look(12, cut),
+            look(16, None),
+            look(22, torn),
+        ];
+        assert_eq!(told(&looks), [6, 16]);
+        // What is left must tell of most of the run.
+        let close = [
+            look(3, torn),
+            look(6, None),
+            look(7, None),
+            look(12, cut),
+            look(22, torn),
+        ];
+        assert_eq!(told(&close), [3, 6, 7, 22]);
+        assert_eq!(told(&[look(3, cut), look(9, cut)]), [3, 9]);
+        assert_eq!(told(&[]), Vec::<u64>::new());
+    }
 }

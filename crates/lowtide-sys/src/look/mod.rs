@@ -23,7 +23,7 @@ mod taxonomy;
 
 use std::time::{Duration, Instant};
 
-use lowtide_core::look::{Allocator, Counts, Kind, Look, LookWhy, Part, TIME_RAN_OUT};
+use lowtide_core::look::{Allocator, CHANGED, Counts, Kind, Look, LookWhy, Part, TIME_RAN_OUT};
 use lowtide_core::process::ProcId;
 use lowtide_core::sample::{Gap, GapWhy};
 use lowtide_core::units::{Bytes, Micros, show_bytes};
@@ -314,7 +314,7 @@ fn unsteady(parts: &[Part], held: Bytes) -> Option<String> {
     let off = sum.as_f64() - held.as_f64();
     (off.abs() > UNSTEADY * held.as_f64()).then(|| {
         format!(
-            "memory changed by {} while it was looked at: the parts are not those of one moment",
+            "{CHANGED} by {} while it was looked at: the parts are not those of one moment",
             show_bytes(off.abs())
         )
     })
