@@ -184,7 +184,7 @@ impl Case<'_> {
         verdict.safe_until_then = self.safe(whole, tail, decides_at);
         verdict.evidence.push(turning(match epoch {
             Some(_) => "a floor that stays level makes it a warm-up; growth that outlasts an epoch a leak",
-            None => "a first pass over the data or a store that fills looks the same; a floor that stays level makes it a warm-up; the length of an epoch would decide it sooner (printed by the job, or --epoch-steps)",
+            None => "a first pass over the data or a store that fills looks the same; a floor that stays level makes it a warm-up; the length of an epoch would decide it sooner (printed by the job, or told to `lowtide judge --epoch-steps N`)",
         }));
         verdict
     }
