@@ -52,10 +52,12 @@ impl Rounds {
     pub fn of_any(line: &Line, tail: &Tail, rounds: &[Round], kept: &[Kept]) -> Option<Rounds> {
         let of = |kind: RoundKind| {
             let those = rounds.iter().filter(|round| round.kind == kind);
-            let places = those.map(|round| round.x).collect();
-            let by_line = Rounds::by_line(kind, line, places);
+            let levels = levels(line, those.map(|round| round.x).collect());
             let kept = kept.iter().find(|kept| kept.kind == kind);
-            by_line.or_else(|| Rounds::by_readings(kept?, line, tail))
+            match kept.filter(|kept| levels.len() < 2 && kept.count > ENOUGH) {
+                Some(kept) => Rounds::by_readings(kept, line, tail),
+                None => Rounds::by_levels(kind, &levels),
+            }
         };
         let kinds = [RoundKind::Evaluation, RoundKind::Save, RoundKind::Epoch];
         let carrying: Vec<Rounds> = kinds.into_iter().filter_map(of).collect();
@@ -64,11 +66,7 @@ impl Rounds {
     }
 
     /// The growth of a line's end, if rounds carry it. The first round may be a warm-up: it does not count.
-    fn by_line(kind: RoundKind, line: &Line, mut places: Vec<f64>) -> Option<Rounds> {
-        // A loop that begins anew in the same process (folds, stages) comes by the same steps again.
-        places.sort_by(f64::total_cmp);
-        places.dedup();
-        let levels = levels(line, &places);
+    fn by_levels(kind: RoundKind, levels: &[Level]) -> Option<Rounds> {
         let after_the_first = levels.get(1..)?;
         let between = |of: fn(&Level) -> (f64, f64)| {
             let parts = after_the_first.iter().map(of);
@@ -197,7 +195,10 @@ struct Level {
 }
 
 /// Empty where rounds lie closer than points of the line.
-fn levels(line: &Line, places: &[f64]) -> Vec<Level> {
+fn levels(line: &Line, mut places: Vec<f64>) -> Vec<Level> {
+    // A loop that begins anew in the same process (folds, stages) comes by the same steps again.
+    places.sort_by(f64::total_cmp);
+    places.dedup();
     let mut levels = Vec::new();
     let mut from = 0;
     for place in places.iter().chain([&f64::INFINITY]) {
@@ -238,7 +239,7 @@ mod tests {
             ys,
         };
         let places = (1..240 / every).map(|k| (k * every) as f64).collect();
-        Rounds::by_line(RoundKind::Evaluation, &line, places)
+        Rounds::by_levels(RoundKind::Evaluation, &levels(&line, places))
     }
 
     #[test]
@@ -293,7 +294,10 @@ mod tests {
         };
         let fold = || (1..5).map(|k| f64::from(k) * 50.0);
         let places = fold().chain(fold()).collect();
-        assert_eq!(Rounds::by_line(RoundKind::Evaluation, &line, places), None);
+        assert_eq!(
+            Rounds::by_levels(RoundKind::Evaluation, &levels(&line, places)),
+            None
+        );
     }
 
     /// Two hundred evaluations on a line of 64 points: the readings around each tell.
@@ -323,5 +327,9 @@ mod tests {
         assert!(found.are_enough(), "{found:?}");
         assert_eq!(Rounds::of_any(&line, &tail, &rounds, &kept(2e6)), None);
         assert_eq!(Rounds::of_any(&line, &tail, &rounds, &[]), None);
+        // What the line can tell is not asked twice: it grows evenly.
+        let spaced: Vec<Round> = rounds.iter().copied().step_by(30).collect();
+        let found = Rounds::of_any(&line, &tail, &spaced, &kept(14e6));
+        assert_eq!(found, None);
     }
 }
