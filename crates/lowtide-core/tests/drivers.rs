@@ -441,3 +441,27 @@ fn threads_that_end_with_the_process_were_there() {
         "{explanation:#?}"
     );
 }
+
+/// Half a minute of steps that keep what they make bit by bit: a reading within a step has a part of it,
+/// and time fits that better than a whole number of steps. It is not named for that.
+#[test]
+fn time_that_runs_with_the_steps_is_not_told_from_them() {
+    let epoch = Geometry {
+        epoch_steps: Some(24.0),
+        ..Geometry::default()
+    };
+    let mut job = Job::new(Some(epoch));
+    for step in 0..48 {
+        let took = if step < 12 { 0.76 } else { 0.58 };
+        for part in [0.3, 0.8] {
+            job.second += took * 0.4;
+            job.sample(500.0 * MB + 5.0 * MB * (step as f64 + part));
+        }
+        job.step(step + 1, took * 0.2);
+    }
+    let (_, _, explanation) = job.run.explained();
+    let first = &explanation.drivers[0];
+    assert_eq!(first.name, "step", "{:#?}", explanation.drivers);
+    let time = explanation.drivers.iter().find(|d| d.name == "time");
+    assert!(time.unwrap().tied, "{:#?}", explanation.drivers);
+}

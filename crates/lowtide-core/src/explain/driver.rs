@@ -30,6 +30,9 @@ const LIKELIER: f64 = 20.0;
 const GRAIN: f64 = 0.005;
 /// Two counts that move together this closely are one and the same to us, whatever they leave over.
 const SAME: f64 = 0.999;
+/// A reading lies anywhere within its step, which has kept none or all of what it keeps: time that runs with
+/// the steps to within one of them, usually, cannot be parted from them, however well it fits.
+const WITHIN_A_STEP: f64 = 1.0;
 /// A count explains something from this share of the variation on.
 const EXPLAINS: f64 = 0.5;
 /// Something must have happened this often within the growth; a single stair fits any growth.
@@ -169,7 +172,14 @@ fn is_the_same(a: &Try, b: &Try) -> bool {
     if a.name == b.name || !(smooth(a) && smooth(b)) {
         return false;
     }
-    stats::fit(&a.units, &b.units).is_some_and(|fit| fit.explained > SAME)
+    let (of, steps) = if a.name == "step" { (b, a) } else { (a, b) };
+    stats::fit(&of.units, &steps.units).is_some_and(|fit| {
+        let apart = of.units.iter().zip(&steps.units);
+        let squares: f64 = apart.map(|(u, s)| (s - fit.at(*u)).powi(2)).sum();
+        let apart = (squares / steps.units.len() as f64).sqrt();
+        let by_time = of.name == "time" && steps.name == "step";
+        fit.explained > SAME || by_time && apart <= WITHIN_A_STEP
+    })
 }
 
 /// Of those that cannot be parted the one that the judge named comes first, then the plainest.
