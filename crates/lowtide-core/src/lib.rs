@@ -21,6 +21,7 @@ pub mod sample;
 pub mod series;
 pub mod stats;
 mod table;
+pub mod text;
 pub mod tree;
 pub mod units;
 pub mod verdict;

@@ -17,6 +17,7 @@ pub mod pty;
 pub mod sampler;
 pub mod signal;
 pub mod sigwait;
+pub mod sink;
 pub mod spawn;
 pub mod tree;
 

@@ -5,23 +5,17 @@
 pub mod cli;
 pub mod commands;
 pub mod export;
-pub mod failure;
-pub mod guard;
 pub mod import;
-pub mod keeper;
-pub mod marks;
-pub mod recording;
 pub mod serve;
 pub mod show;
 pub mod source;
-pub mod watch;
 
 use std::process::ExitCode;
 
 /// What the binary does: everything but naming itself.
 pub fn main() -> ExitCode {
     // The keeper is this binary too; it must not pay for what commands set up.
-    if let Some(code) = keeper::private_part() {
+    if let Some(code) = lowtide_session::keeper::private_part() {
         return code;
     }
     commands::main()

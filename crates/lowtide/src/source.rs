@@ -15,11 +15,11 @@ use lowtide_core::run::Run;
 use lowtide_core::series::Series;
 use lowtide_core::units::Bytes;
 use lowtide_core::verdict::{Axis, Verdict};
+use lowtide_recording::summary::{RunState, Summary};
+use lowtide_recording::{Recording, Store, is_recording};
+use lowtide_session::failure::Failure;
 
-use crate::failure::Failure;
 use crate::import;
-use crate::recording::summary::{RunState, Summary};
-use crate::recording::{self, Recording, Store};
 use crate::show::progress::Progress;
 use crate::show::text::headline;
 
@@ -74,7 +74,7 @@ fn locate(source: &str) -> Result<Found> {
     let path = Path::new(source);
     // A pipe (`<(grep RAM log)`) can be read once: it is no recording.
     let readable = path.exists() && !path.is_dir();
-    if readable && !(path.is_file() && recording::is_recording(path)) {
+    if readable && !(path.is_file() && is_recording(path)) {
         let bytes = std::fs::read(path).map_err(|error| {
             Failure::unseen(format!("cannot read {source}: {error}")).hint("check its permissions")
         })?;
@@ -285,7 +285,7 @@ mod tests {
         let unclear = from_bytes(b"t,a_mb,b_mb\n1,2,3\n2,3,4\n", "x.csv", &Said::default());
         let error = unclear.err().unwrap();
         let failure = error.downcast_ref::<Failure>().unwrap();
-        assert_eq!(failure.code(), crate::failure::code::UNREADABLE);
+        assert_eq!(failure.code(), lowtide_session::failure::code::UNREADABLE);
         assert!(error.to_string().contains("x.csv"));
     }
 }

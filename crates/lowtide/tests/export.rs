@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use lowtide::export::{Format, What, export};
-use lowtide::recording::{Recorder, Recording};
 use lowtide_core::entry::{Entry, Header};
 use lowtide_core::mark::{Mark, Phase};
 use lowtide_core::process::{Facts, Member, ProcId, Role};
 use lowtide_core::sample::{Cgroup, Limit, LimitFrom, Pss, Reading, Sample, TreeSum};
 use lowtide_core::units::{Bytes, Micros};
+use lowtide_recording::{Recorder, Recording};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 use serde_json::Value;

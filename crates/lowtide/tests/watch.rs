@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use lowtide::recording::{FILE_NAME, Recording};
 use lowtide_core::entry::{Entry, EventKind};
+use lowtide_recording::{FILE_NAME, Recording};
 
 /// A folder with the command that runs in it.
 struct Place {

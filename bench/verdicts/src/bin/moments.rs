@@ -12,11 +12,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::Parser;
-use lowtide::recording::reader::Recording;
 use lowtide_core::entry::Entry;
 use lowtide_core::run::Run;
 use lowtide_core::units::Micros;
 use lowtide_core::verdict::{Class, Verdict};
+use lowtide_recording::reader::Recording;
 use serde::Deserialize;
 
 /// Judged this often, on the job's own clock.

@@ -7,6 +7,13 @@ use std::time::Duration;
 
 use anyhow::Result;
 use lowtide_core::units::{Micros, parse_duration};
+use lowtide_session::failure::Failure;
+use lowtide_session::guard::Guard;
+use lowtide_session::guard::found::Found;
+use lowtide_session::guard::isolate::Isolated;
+use lowtide_session::keeper::Stand;
+use lowtide_session::marks::Inbox;
+use lowtide_session::watch::{Follow, Plan, StateFile, Ticker, Watch, WatchOptions};
 use lowtide_sys::find::find_training;
 use lowtide_sys::proc::Proc;
 use lowtide_sys::sampler::{Options, Sampler};
@@ -15,17 +22,10 @@ use rustix::process::Signal;
 
 use crate::commands::common::{MARKS_EVERY, WatchArgs, poll};
 use crate::commands::follower::{Follower, Held};
+use crate::commands::guard_args::GuardArgs;
 use crate::commands::view::{self, RunView};
-use crate::failure::Failure;
-use crate::guard::Guard;
-use crate::guard::args::GuardArgs;
-use crate::guard::found::Found;
-use crate::guard::isolate::Isolated;
-use crate::keeper::Stand;
-use crate::marks::Inbox;
 use crate::show;
 use crate::show::tui::{Keyboard, Stage, Wish};
-use crate::watch::{Follow, Plan, StateFile, Ticker, Watch, WatchOptions};
 
 /// Watch a job that already runs
 ///
@@ -93,6 +93,7 @@ pub fn run(args: &AttachArgs) -> Result<i32> {
     let clock = plan.clock();
     let inbox = Inbox::open().ok();
     let mut watch = Watch::start(plan, inbox, sampler)?;
+    view::open_page(args.watch.web, &watch);
     let mut view = open_view(args, &mut watch);
     let mut ticker = Ticker::new(options.interval);
     let end = args
@@ -175,6 +176,7 @@ fn guard(args: &AttachArgs) -> Result<i32> {
         inbox,
         sampler,
     )?;
+    view::open_page(args.watch.web, &watch);
     let ended = Follower {
         files,
         folder,

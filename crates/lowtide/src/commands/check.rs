@@ -13,14 +13,15 @@ use lowtide_core::check::{
 };
 use lowtide_core::units::{Bytes, Share, parse_duration};
 use lowtide_core::verdict::Axis;
+use lowtide_session::failure::Failure;
+use lowtide_session::watch::WatchOptions;
 
 use crate::commands::follower::Ended;
 use crate::commands::judge::SaidArgs;
 use crate::commands::run::watch_command;
-use crate::failure::Failure;
+use crate::commands::view::Shown;
 use crate::show::check as view;
 use crate::source::{self, Judged, Said};
-use crate::watch::WatchOptions;
 
 /// Pass or fail a run by bounds, for CI
 ///
@@ -122,10 +123,8 @@ fn run_and_check(args: &CheckArgs, asked: &CheckFlags, said: &Said) -> Result<i3
         output: args.output.clone(),
         hooks: Vec::new(),
         quiet: true,
-        view: false,
         looks: true,
         probe: false,
-        web: None,
     };
     // Before the job: afterwards `last` is the job itself, and a typing error would cost its time.
     let baseline = baseline(asked, said)?;
@@ -134,7 +133,7 @@ fn run_and_check(args: &CheckArgs, asked: &CheckFlags, said: &Said) -> Result<i3
     if asked.json {
         rustix::stdio::dup2_stdout(std::io::stderr())?;
     }
-    let ended = watch_command(&args.command, &options, None, None);
+    let ended = watch_command(&args.command, &options, Shown::default(), None, None);
     rustix::stdio::dup2_stdout(&stdout)?;
     let Ended { watch, code, .. } = ended.map_err(|error| match error.downcast::<Failure>() {
         Ok(failure) => failure.as_unseen().into(),

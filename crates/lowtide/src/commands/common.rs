@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use anyhow::Result;
 use lowtide_core::units::{Cap, Share, parse_duration};
+use lowtide_session::watch::WatchOptions;
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 
 use crate::serve;
-use crate::watch::WatchOptions;
 
 #[derive(clap::Args, Clone, Debug)]
 pub struct WatchArgs {
@@ -45,7 +45,7 @@ pub struct WatchArgs {
     probe: Option<ProbeKind>,
     /// Show this run on a page while it goes on [default address: 127.0.0.1:7380]
     #[arg(long, value_name = "ADDR", num_args = 0..=1, require_equals = true, default_missing_value = serve::DEFAULT)]
-    web: Option<SocketAddr>,
+    pub web: Option<SocketAddr>,
     /// Say nothing on stderr
     #[arg(short, long)]
     quiet: bool,
@@ -75,10 +75,8 @@ impl WatchArgs {
             output: self.output.clone(),
             hooks: self.hooks.clone(),
             quiet: self.quiet,
-            view: false,
             looks: self.looks == Switch::On,
             probe: self.probe.is_some(),
-            web: self.web,
         }
     }
 }

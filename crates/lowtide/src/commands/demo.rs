@@ -7,12 +7,13 @@ use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use lowtide_session::failure::Failure;
+use lowtide_session::watch::WatchOptions;
 
 use crate::commands::follower::Ended;
 use crate::commands::run;
-use crate::failure::Failure;
+use crate::commands::view::Shown;
 use crate::show;
-use crate::watch::WatchOptions;
 
 /// Watch two small jobs for a minute: one that warms up, one that leaks
 #[derive(clap::Args, Debug)]
@@ -72,15 +73,13 @@ fn play(act: &Act, script: &Path) -> Result<()> {
         output: None,
         hooks: Vec::new(),
         quiet: false,
-        view: false,
         looks: true,
         probe: false,
-        web: None,
     };
     let command = ["sh", "-c", &shell].map(str::to_owned);
     if let Ended {
         watch: Some(watch), ..
-    } = run::watch_command(&command, &options, None, None)?
+    } = run::watch_command(&command, &options, Shown::default(), None, None)?
     {
         print!("{}", show::end_of_run(&watch));
     }

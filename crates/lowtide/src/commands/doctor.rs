@@ -256,7 +256,7 @@ fn shared_memory(root: &Path) -> Finding {
 
 fn recordings() -> Finding {
     let what = "recordings";
-    match crate::recording::Store::from_env() {
+    match lowtide_recording::Store::from_env() {
         Ok(store) => Finding::new(
             what,
             State::Yes,

@@ -5,9 +5,9 @@ use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+use lowtide_recording::{Recording, Store};
 
 use crate::export::{Format, What, export};
-use crate::recording::{Recording, Store};
 use crate::show::progress::through;
 
 /// Write a run as a table: CSV, JSON lines or Parquet

@@ -9,18 +9,18 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use lowtide_core::entry::Exit;
 use lowtide_core::postmortem::PostMortem;
+use lowtide_session::failure::code;
+use lowtide_session::guard::found::{Found, Heard};
+use lowtide_session::guard::isolate::Isolated;
+use lowtide_session::guard::{Guard, Next, Restart};
+use lowtide_session::keeper::{Event, Handle, Home, Job};
+use lowtide_session::marks::Request;
+use lowtide_session::watch::{Follow, StateFile, Ticker, Watch, WatchOptions};
 use lowtide_sys::sampler::{Options, Sampler};
 
 use crate::commands::common::MARKS_EVERY;
 use crate::commands::view::RunView;
-use crate::failure::code;
-use crate::guard::found::{Found, Heard};
-use crate::guard::isolate::Isolated;
-use crate::guard::{Guard, Next, Restart};
-use crate::keeper::{Event, Handle, Home, Job};
-use crate::marks::Request;
 use crate::show;
-use crate::watch::{Follow, StateFile, Ticker, Watch, WatchOptions};
 
 /// A job that is over.
 pub struct Ended {

@@ -8,6 +8,7 @@ pub mod doctor;
 pub mod explain;
 pub mod export;
 mod follower;
+mod guard_args;
 pub mod judge;
 pub mod ps;
 pub mod report;
@@ -20,9 +21,9 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use clap::error::ErrorKind;
+use lowtide_session::failure::{Failure, code};
 
 use crate::cli::{Cli, Verb};
-use crate::failure::{self, code};
 
 /// Reads the command line and does what it says. The only place that decides the exit code.
 pub fn main() -> ExitCode {
@@ -47,7 +48,7 @@ pub fn main() -> ExitCode {
     let code = match done {
         Ok(code) => code,
         Err(error) if is_closed_pipe(&error) => 0,
-        Err(error) => failure::report(&error, fallback(&cli.verb)),
+        Err(error) => report_failure(&error, fallback(&cli.verb)),
     };
     ExitCode::from(code as u8)
 }
@@ -82,4 +83,23 @@ fn usage(error: &clap::Error) -> ExitCode {
         eprintln!("hint: the job goes after `--`: lowtide run -- python train.py");
     }
     ExitCode::from(code::USAGE as u8)
+}
+
+/// Prints an error once, as a chain of causes with its hint, and says which code to end with.
+fn report_failure(error: &anyhow::Error, fallback: i32) -> i32 {
+    let failure = error.downcast_ref::<Failure>();
+    eprintln!("lowtide: {error:#}");
+    let hint = failure
+        .and_then(|failure| failure.advice().map(str::to_owned))
+        .or_else(|| hint_of(error));
+    if let Some(hint) = hint {
+        eprintln!("hint: {hint}");
+    }
+    failure.map_or(fallback, Failure::code)
+}
+
+/// Errors of other layers know their own hints.
+fn hint_of(error: &anyhow::Error) -> Option<String> {
+    let recording = error.downcast_ref::<lowtide_recording::RecordingError>()?;
+    Some(recording.hint().to_owned())
 }

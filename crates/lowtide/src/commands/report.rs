@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use lowtide_core::report::Detail;
+use lowtide_session::failure::Failure;
 
 use crate::commands::judge::SaidArgs;
-use crate::failure::Failure;
 use crate::show::{markdown, page, png, svg};
 use crate::source;
 

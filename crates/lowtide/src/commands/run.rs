@@ -6,18 +6,18 @@ use std::time::SystemTime;
 use anyhow::{Context, Result};
 use lowtide_core::entry::Exit;
 use lowtide_core::units::Cap;
+use lowtide_session::failure::Failure;
+use lowtide_session::guard::isolate::{Isolated, Isolation};
+use lowtide_session::guard::{self, Guard};
+use lowtide_session::keeper::{self, Event, Handle};
+use lowtide_session::marks::Inbox;
+use lowtide_session::watch::{Follow, Plan, StateFile, Watch, WatchOptions};
 
 use crate::commands::common::WatchArgs;
 use crate::commands::follower::{Ended, Follower, Held, in_group, job, sampler};
-use crate::commands::view::RunView;
-use crate::failure::Failure;
-use crate::guard::args::GuardArgs;
-use crate::guard::isolate::{Isolated, Isolation};
-use crate::guard::{self, Guard};
-use crate::keeper::{self, Event, Handle};
-use crate::marks::Inbox;
+use crate::commands::guard_args::GuardArgs;
+use crate::commands::view::{self, RunView, Shown};
 use crate::show;
-use crate::watch::{Follow, Plan, StateFile, Watch, WatchOptions};
 
 /// Start a job, watch its memory, and end with its exit code
 ///
@@ -48,16 +48,17 @@ pub struct RunArgs {
 pub fn run(args: &RunArgs) -> Result<i32> {
     let cwd = std::env::current_dir().unwrap_or_default();
     let plan = args.guard.plan(&args.command, &cwd)?;
-    let options = WatchOptions {
-        view: args.tui,
-        ..args.watch.options()
+    let options = args.watch.options();
+    let shown = Shown {
+        tui: args.tui,
+        web: args.watch.web,
     };
     let isolated = match (args.isolate, options.limit) {
         (true, Some(Cap::Bytes(limit))) => Some(Isolation::here(limit)?),
         (true, _) => return Err(Failure::usage("--isolate needs --limit as a size").into()),
         (false, _) => None,
     };
-    let ended = watch_command(&args.command, &options, plan, isolated.as_ref())?;
+    let ended = watch_command(&args.command, &options, shown, plan, isolated.as_ref())?;
     if let Some(watch) = &ended.watch {
         watch.teller().block(&show::end_of_run(watch));
     }
@@ -69,6 +70,7 @@ pub fn run(args: &RunArgs) -> Result<i32> {
 pub fn watch_command(
     command: &[String],
     options: &WatchOptions,
+    shown: Shown,
     guard: Option<guard::Plan>,
     isolated: Option<&Isolated>,
 ) -> Result<Ended> {
@@ -101,13 +103,14 @@ pub fn watch_command(
             });
         }
     };
+    view::open_page(shown.web, &watch);
     let mut files = Follow::default();
     files.follow_ours(&handle, [true, true]);
     Follower {
         files,
         state: StateFile::new(Path::new("."), command, SystemTime::now()),
         folder,
-        view: RunView::new(options.view),
+        view: RunView::new(shown.tui),
         options,
         isolated,
         held: Held::Started(handle),

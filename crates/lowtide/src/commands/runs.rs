@@ -8,10 +8,10 @@ use anyhow::{Context, Result};
 use jiff::{Timestamp, tz::TimeZone};
 use lowtide_core::entry::Exit;
 use lowtide_core::units::{Bytes, parse_duration, show_duration};
+use lowtide_recording::store::{Store, StoredRun};
+use lowtide_recording::summary::{RunState, Summary, recently_written};
 use serde_json::json;
 
-use crate::recording::store::{Store, StoredRun};
-use crate::recording::summary::{RunState, Summary, recently_written};
 use crate::show::progress::Progress;
 
 /// List the runs that are kept
@@ -270,7 +270,7 @@ mod tests {
     use lowtide_core::units::Micros;
 
     use super::*;
-    use crate::recording::{FILE_NAME, Recorder};
+    use lowtide_recording::{FILE_NAME, Recorder};
 
     const DAY: Duration = Duration::from_secs(86_400);
 

@@ -4,9 +4,9 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use lowtide_recording::Store;
+use lowtide_session::failure::Failure;
 
-use crate::failure::Failure;
-use crate::recording::Store;
 use crate::serve::gate::Gate;
 use crate::serve::{self, DEFAULT, Server};
 use crate::show::page::random_hex;

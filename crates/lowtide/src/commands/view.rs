@@ -1,12 +1,37 @@
 //! The live view of `attach` and `run --tui`: opened, fed and closed in one place.
 
+use std::net::SocketAddr;
 use std::os::fd::AsFd;
 
 use lowtide_core::units::Bytes;
+use lowtide_session::keeper::Handle;
+use lowtide_session::watch::Watch;
+use lowtide_sys::sink::Sink;
 
-use crate::keeper::{Handle, Sink};
+use crate::serve;
 use crate::show::tui::{self, Keyboard, Stage, Wish};
-use crate::watch::Watch;
+
+/// How a run is shown while it goes on, apart from plain lines.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Shown {
+    /// `run --tui`.
+    pub tui: bool,
+    /// `--web`: a page at this address.
+    pub web: Option<SocketAddr>,
+}
+
+/// Shows the run on a page. Without it a run is as good: what fails here is only told.
+pub fn open_page(address: Option<SocketAddr>, watch: &Watch) {
+    let Some(address) = address else { return };
+    let teller = watch.teller();
+    if watch.dir().is_none() {
+        return teller.say("there is no page of a run that is not recorded");
+    }
+    match serve::beside(&watch.run.header().name, address) {
+        Ok(said) => teller.say(&said),
+        Err(error) => teller.say(&format!("there is no page: {error:#}")),
+    }
+}
 
 /// Starts to draw what is watched. None where this terminal cannot be drawn on, which is told.
 pub fn open(keyboard: Keyboard, watch: &mut Watch) -> Option<Stage> {

@@ -14,7 +14,7 @@ use lowtide_core::entry::Entry;
 pub use rows::What;
 use table::{Csv, JsonLines, Table};
 
-use crate::recording::RecordingError;
+use lowtide_recording::RecordingError;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Format {

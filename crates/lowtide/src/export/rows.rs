@@ -8,10 +8,10 @@ use lowtide_core::mark::{Mark, MarkSource, Phase};
 use lowtide_core::process::{Member, ProcId, Role};
 use lowtide_core::sample::{Basis, Cgroup, Pressure, Reading, Sample};
 use lowtide_core::units::{Bytes, Micros};
+use lowtide_recording::RecordingError;
 
 use super::table::Kind::{Bool, Float, Int, Text, Time};
 use super::table::{Cell, Column, Table};
-use crate::recording::RecordingError;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum What {

@@ -7,10 +7,10 @@ use axum::extract::Request;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use lowtide_recording::RecordingError;
 use serde_json::json;
 
 use super::gate::Refused;
-use crate::recording::RecordingError;
 
 /// Scripts and styles are ours alone, nothing is loaded from elsewhere, and nobody frames the page.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \

@@ -12,6 +12,8 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use lowtide_core::report::LineName;
+use lowtide_recording::FILE_NAME;
+use lowtide_recording::summary::Summary;
 use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::task::spawn_blocking;
@@ -20,8 +22,6 @@ use super::answer::{Refusal, safe_headers};
 use super::open::{Inner, Open};
 use super::{Server, jobs, metrics, stream};
 use crate::commands::runs;
-use crate::recording::FILE_NAME;
-use crate::recording::summary::Summary;
 use crate::show::page;
 
 /// The description of all this.
@@ -169,7 +169,7 @@ fn row_of(server: &Server, name: &str) -> Option<Value> {
     Some(row(&stored))
 }
 
-fn row(stored: &crate::recording::store::StoredRun) -> Value {
+fn row(stored: &lowtide_recording::store::StoredRun) -> Value {
     let mut row = runs::as_value(stored, Summary::read(&stored.recording()).ok());
     // Where it lies is nobody's business over the network; `download` has it.
     if let Value::Object(fields) = &mut row {

@@ -16,6 +16,8 @@ use axum::http::StatusCode;
 use futures_util::stream::unfold;
 use lowtide_core::process::ProcId;
 use lowtide_core::units::Bytes;
+use lowtide_recording::summary::{RunState, Summary, this_process};
+use lowtide_recording::{Recording, Store};
 use lowtide_sys::proc::Proc;
 use lowtide_sys::signal::Target;
 use rustix::process::Signal;
@@ -23,8 +25,6 @@ use serde::{Deserialize, Serialize};
 use tokio::task::spawn_blocking;
 
 use super::answer::Refusal;
-use crate::recording::summary::{RunState, Summary, this_process};
-use crate::recording::{Recording, Store};
 
 /// Starts within [`WINDOW`]: a service that needs more is in a loop.
 const STARTS: usize = 30;

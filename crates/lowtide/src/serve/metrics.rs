@@ -6,10 +6,10 @@ use std::fmt::Write;
 
 use lowtide_core::run::Run;
 use lowtide_core::verdict::{Axis, Class, Fits, Verdict};
+use lowtide_recording::summary::{RunState, Summary};
 
 use super::Server;
 use super::answer::Refusal;
-use crate::recording::summary::{RunState, Summary};
 
 /// Runs that are exposed at most.
 const RUNS: usize = 64;

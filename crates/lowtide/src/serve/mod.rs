@@ -19,10 +19,10 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use lowtide_recording::Store;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
-use crate::recording::Store;
 use crate::show::page::random_hex;
 use gate::Gate;
 use open::Shelf;

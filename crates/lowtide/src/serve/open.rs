@@ -10,11 +10,11 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use lowtide_core::entry::{Entry, Exit};
 use lowtide_core::report::{Detail, Picture, Report};
+use lowtide_recording::Recording;
+use lowtide_recording::summary::{RunState, Summary};
 use serde::Serialize;
 use tokio::sync::watch;
 
-use crate::recording::Recording;
-use crate::recording::summary::{RunState, Summary};
 use crate::show::text::headline;
 
 /// Runs kept open; the one that was not asked for longest goes.

@@ -10,7 +10,7 @@ use lowtide_sys::find::Job;
 use lowtide_sys::sampler::{Options, Sampler};
 use serde_json::{Value, json};
 
-use crate::watch::short;
+use lowtide_core::text::short;
 
 /// A single look may be as careful as it needs to be: it is one, not one a second.
 const ONE_LOOK: Share = Share(1.0);

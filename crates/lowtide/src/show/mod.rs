@@ -20,9 +20,9 @@ pub mod text;
 pub mod tui;
 
 use lowtide_core::units::Share;
+use lowtide_session::watch::Watch;
 
 use crate::show::style::Style;
-use crate::watch::Watch;
 
 /// What `run`, `attach` and `demo` print when watching ends: the verdict, the numbers, the recording.
 pub fn end_of_run(watch: &Watch) -> String {

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use lowtide_core::postmortem::PostMortem;
 use lowtide_core::units::{show_bytes, show_duration};
 
-use crate::watch::short;
+use lowtide_core::text::short;
 
 /// Command lines are cut to this.
 const COMMAND: usize = 60;

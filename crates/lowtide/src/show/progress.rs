@@ -7,9 +7,9 @@ use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 use lowtide_core::entry::Entry;
+use lowtide_recording::{Recording, RecordingError};
 
 use super::style::{Paint, Style};
-use crate::recording::{Recording, RecordingError};
 
 /// Shorter work needs no bar: it would only flicker.
 const AFTER: Duration = Duration::from_millis(500);

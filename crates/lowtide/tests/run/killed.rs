@@ -5,8 +5,8 @@ use std::path::Path;
 use std::process::Stdio;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use lowtide::recording::{FILE_NAME, Recording};
 use lowtide_core::entry::Entry;
+use lowtide_recording::{FILE_NAME, Recording};
 use lowtide_sys::sigwait::send;
 use rustix::process::{Pid, WaitOptions, getpid, set_child_subreaper, waitpid};
 

@@ -3,6 +3,7 @@
 
 use lowtide_core::explain::Explanation;
 use lowtide_core::report::{Report, Taxonomy};
+use lowtide_core::text::short;
 use lowtide_core::units::show_bytes;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -11,7 +12,6 @@ use super::content::Content;
 use super::paint::{Palette, clean};
 use crate::show::style::Paint;
 use crate::show::text::wrapped;
-use crate::watch::short;
 
 /// Room for `+17.4 GB `.
 const SIZE: usize = 10;

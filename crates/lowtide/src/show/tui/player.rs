@@ -14,6 +14,7 @@ use lowtide_core::report::{Detail, Picture};
 use lowtide_core::units::Micros;
 use lowtide_core::verdict::Class;
 use lowtide_sys::pty::Terminal;
+use lowtide_sys::sink::Sink;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use rustix::io::Errno;
@@ -26,7 +27,6 @@ use super::output::Output;
 use super::stage::{Input, Keyboard, Wish};
 use super::view::{Asked, View};
 use super::{bytes, draw, job_size, restore};
-use crate::keeper::Sink;
 use crate::show::style::Style;
 
 /// More columns than a terminal is wide, so that there is something to zoom into: 21 s of a day.

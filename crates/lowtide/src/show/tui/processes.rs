@@ -1,6 +1,7 @@
 //! The tree of processes: who is there, in which role, what each holds, and how that moved.
 
 use lowtide_core::report::{LineName, Process, Report};
+use lowtide_core::text::short;
 use lowtide_core::units::show_bytes;
 use lowtide_core::verdict::Meter;
 use ratatui::buffer::Buffer;
@@ -11,7 +12,6 @@ use super::content::Content;
 use super::paint::{Palette, brief, clean};
 use super::spark;
 use crate::show::style::Paint;
-use crate::watch::short;
 
 /// More siblings of one role than this are one row: twenty compile workers are one fact.
 const ALONE: usize = 3;

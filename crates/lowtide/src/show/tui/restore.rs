@@ -8,7 +8,7 @@ use lowtide_sys::pty::{ENTER_SCREEN, LEAVE_SCREEN, Terminal};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
-use crate::keeper::Sink;
+use lowtide_sys::sink::Sink;
 
 /// How long a terminal that takes nothing may hold up our end.
 const PATIENCE: Duration = Duration::from_secs(2);

@@ -25,7 +25,7 @@ pub fn draw(content: &Content, palette: Palette, area: Rect, buf: &mut Buffer) {
             Some(outlook) => format!("no limit is known; this run {}", outlook.says),
             None => "no limit is known: headroom cannot be told".to_owned(),
         };
-        let text = crate::watch::short(&clean(&text), width);
+        let text = lowtide_core::text::short(&clean(&text), width);
         buf.set_stringn(area.x + 1, area.y, text, width, palette.look(Paint::Dim));
         return;
     };
@@ -54,7 +54,13 @@ pub fn draw(content: &Content, palette: Palette, area: Rect, buf: &mut Buffer) {
         None => full_at(content, left, limit, used),
     };
     let look = palette.look(words(verdict, paint));
-    buf.set_stringn(x, area.y, crate::watch::short(&text, room), room, look);
+    buf.set_stringn(
+        x,
+        area.y,
+        lowtide_core::text::short(&text, room),
+        room,
+        look,
+    );
 }
 
 /// A run that does not fit is as bad as a limit that is near; one that may not is a warning.

@@ -38,7 +38,7 @@ pub fn draw(content: &Content, palette: Palette, area: Rect, buf: &mut Buffer) {
         .unwrap_or_default();
     let room = usize::from(area.width).saturating_sub(used + 3);
     if room >= 8 && !command.is_empty() {
-        let text = crate::watch::short(&brief(&command), room);
+        let text = lowtide_core::text::short(&brief(&command), room);
         let at = area.right().saturating_sub(text.chars().count() as u16 + 1);
         buf.set_stringn(at, area.y, text, room, bar);
     }

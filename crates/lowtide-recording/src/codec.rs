@@ -1,0 +1,256 @@
+//! Entries to records and back. The encoder fills [`Frames`]; the decoder gets the payload of one
+//! frame at a time and keeps count of what damage cost.
+
+use std::collections::VecDeque;
+
+use lowtide_core::entry::Entry;
+use lowtide_core::sample::{Gap, GapWhy};
+use lowtide_core::units::{Bytes, Micros};
+use serde::{Deserialize, Serialize};
+
+use crate::cells::{Cell, Input, Malformed, put_row, take_row};
+use crate::frame::{Frames, MAX_PAYLOAD, Start};
+use crate::rows::{self, MARK};
+use crate::sample::State;
+
+/// Samples between keyframes. At 1 Hz a broken byte costs ten minutes at most, and keyframes of 25
+/// processes add 1 % to the file.
+pub const KEY_EVERY: u64 = 600;
+
+/// Kinds of record. Readers skip those they do not know.
+const JSON: u8 = 1;
+const SAMPLE: u8 = 2;
+const MARK_ROW: u8 = 3;
+const TALLY: u8 = 4;
+const WRITER: u8 = 5;
+
+/// What `Gap::what` says when the recording itself lacks something.
+pub const RECORDING: &str = "recording";
+
+/// Stands at the beginning of every keyframe, so that a run can be listed from its last one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Tally {
+    /// Samples so far.
+    pub samples: u64,
+    /// The most that the tree has held so far.
+    pub peak: Bytes,
+}
+
+/// Which process writes: how others tell whether a recording without an end still grows.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WriterId {
+    pub pid: u32,
+    /// Clock ticks after boot.
+    pub start: u64,
+    /// The kernel's id of this boot: another one is another machine, or this one restarted.
+    pub boot: String,
+    /// The pid namespace in which `pid` means something.
+    pub namespace: String,
+}
+
+#[derive(Default)]
+pub struct Encoder {
+    state: State,
+    mark: [Cell; MARK],
+    tally: Tally,
+    since_key: u64,
+    key_wanted: bool,
+    body: Vec<u8>,
+}
+
+impl Encoder {
+    /// Begins the recording with a keyframe.
+    pub fn begin(frames: &mut Frames, writer: &WriterId) -> Encoder {
+        let mut encoder = Encoder::default();
+        encoder.key(frames);
+        let json = serde_json::to_vec(writer).expect("a writer's id is plain data");
+        frames.record(WRITER, &json);
+        encoder
+    }
+
+    /// What was handed over may be lost: the next sample must not depend on it.
+    pub fn want_key(&mut self) {
+        self.key_wanted = true;
+    }
+
+    /// Adds an entry. One that no frame can hold is refused and leaves nothing behind.
+    pub fn put(&mut self, frames: &mut Frames, entry: &Entry) -> Result<(), Malformed> {
+        match entry {
+            Entry::Sample(sample) => {
+                if self.key_wanted || self.since_key >= KEY_EVERY {
+                    self.key(frames);
+                }
+                self.body.clear();
+                let fits = self.state.put(&mut self.body, sample);
+                if fits.is_err() || self.body.len() > MAX_PAYLOAD / 2 {
+                    self.key_wanted = true;
+                    return Err(Malformed);
+                }
+                frames.record(SAMPLE, &self.body);
+                frames.close();
+                self.since_key += 1;
+                self.tally.samples += 1;
+                self.tally.peak = self.tally.peak.max(sample.tree.held);
+            }
+            Entry::Mark(mark) => {
+                self.body.clear();
+                put_row(
+                    &mut self.body,
+                    &rows::MARK_UNITS,
+                    &mut self.mark,
+                    rows::mark_row(mark),
+                );
+                frames.record(MARK_ROW, &self.body);
+            }
+            other => {
+                let json = serde_json::to_vec(other).map_err(|_| Malformed)?;
+                if json.len() > MAX_PAYLOAD / 2 {
+                    return Err(Malformed);
+                }
+                frames.record(JSON, &json);
+            }
+        }
+        Ok(())
+    }
+
+    fn key(&mut self, frames: &mut Frames) {
+        frames.begin_key();
+        self.state = State::default();
+        self.mark = [None; MARK];
+        (self.since_key, self.key_wanted) = (0, false);
+        let json = serde_json::to_vec(&self.tally).expect("a tally is plain data");
+        frames.record(TALLY, &json);
+    }
+}
+
+#[derive(Default)]
+pub struct Decoder {
+    state: State,
+    mark: [Cell; MARK],
+    /// Samples and marks can be decoded: nothing is missing since the last keyframe.
+    synced: bool,
+    damage: Option<Damage>,
+    last: Option<(u64, Micros)>,
+    tally: Option<Tally>,
+    writer: Option<WriterId>,
+}
+
+/// Damage that was met and not made up for yet.
+#[derive(Default)]
+struct Damage {
+    /// Samples that were there but could not be decoded.
+    unread: u64,
+    /// Ticks that a gap told already.
+    told: u64,
+    reported: bool,
+}
+
+impl Decoder {
+    /// Samples and peak, as the last keyframe or the samples since then say.
+    pub fn tally(&self) -> Option<Tally> {
+        self.tally
+    }
+
+    pub fn writer(&self) -> Option<&WriterId> {
+        self.writer.as_ref()
+    }
+
+    /// Frames are missing before the next one.
+    pub fn damaged(&mut self) {
+        self.synced = false;
+        self.damage.get_or_insert_default();
+    }
+
+    /// Decodes the payload of a frame. Entries that depend on missing frames are left out.
+    pub fn frame(&mut self, payload: &[u8], entries: &mut VecDeque<Entry>) {
+        let mut input = Input(payload);
+        let mut records = || -> Result<(), Malformed> {
+            if input.byte()? == Start::Key as u8 {
+                self.state = State::default();
+                self.mark = [None; MARK];
+                self.synced = true;
+            }
+            while !input.0.is_empty() {
+                let kind = input.byte()?;
+                let length = input.length()?;
+                self.record(kind, input.bytes(length)?, entries)?;
+            }
+            Ok(())
+        };
+        if records().is_err() {
+            self.damaged();
+        }
+    }
+
+    fn record(
+        &mut self,
+        kind: u8,
+        body: &[u8],
+        entries: &mut VecDeque<Entry>,
+    ) -> Result<(), Malformed> {
+        match kind {
+            SAMPLE if self.synced => {
+                let sample = self.state.take(&mut Input(body))?;
+                self.resynced(sample.seq, entries);
+                self.last = Some((sample.seq, sample.at));
+                let tally = self.tally.get_or_insert_default();
+                tally.samples += 1;
+                tally.peak = tally.peak.max(sample.tree.held);
+                entries.push_back(Entry::Sample(sample));
+            }
+            SAMPLE => self.damage.get_or_insert_default().unread += 1,
+            MARK_ROW if self.synced => {
+                take_row(&mut Input(body), &rows::MARK_UNITS, &mut self.mark)?;
+                let mark = rows::mark(&self.mark).ok_or(Malformed)?;
+                entries.push_back(Entry::Mark(mark));
+            }
+            JSON => entries.push_back(serde_json::from_slice(body).map_err(|_| Malformed)?),
+            TALLY => self.tally = serde_json::from_slice(body).ok(),
+            WRITER => self.writer = serde_json::from_slice(body).ok(),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// A sample could be decoded: tells what was lost before it.
+    fn resynced(&mut self, seq: u64, entries: &mut VecDeque<Entry>) {
+        let Some(damage) = self.damage.take() else {
+            return;
+        };
+        let hole = match self.last {
+            Some((last, _)) => seq.saturating_sub(last.saturating_add(1)),
+            None => seq,
+        };
+        let ticks = hole.saturating_sub(damage.told);
+        if ticks > 0 || !damage.reported {
+            entries.push_back(self.gap(ticks));
+        }
+    }
+
+    /// There is nothing more to decode, for now: tells what could not be.
+    pub fn flush(&mut self, entries: &mut VecDeque<Entry>) {
+        let Some(damage) = &mut self.damage else {
+            return;
+        };
+        let ticks = damage.unread - damage.told;
+        if ticks == 0 && damage.reported {
+            return;
+        }
+        damage.told = damage.unread;
+        damage.reported = true;
+        let gap = self.gap(ticks);
+        entries.push_back(gap);
+    }
+
+    fn gap(&self, ticks: u64) -> Entry {
+        Entry::Gap {
+            at: self.last.map_or(Micros(0), |(_, at)| at),
+            gap: Gap {
+                who: None,
+                what: RECORDING.to_owned(),
+                why: GapWhy::Malformed,
+            },
+            ticks,
+        }
+    }
+}

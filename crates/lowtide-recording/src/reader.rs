@@ -1,0 +1,288 @@
+//! Reads a recording from its file, complete or still growing, whole or damaged.
+//!
+//! A [`Recording`] is an iterator of entries. `None` means "nothing more now": for a run that still
+//! goes on, ask again later. Damage is no error: it is a [`Entry::Gap`], and reading goes on.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use lowtide_core::entry::Entry;
+
+use crate::codec::{Decoder, Tally, WriterId};
+use crate::frame::{FRAME_HEAD, HEAD_LEN, MAGIC, Seen, VERSION, look};
+
+/// How much is read at a time.
+const CHUNK: usize = 64 << 10;
+
+#[derive(Debug, thiserror::Error)]
+pub enum RecordingError {
+    #[error("cannot open {path}: {source}")]
+    Open { path: PathBuf, source: io::Error },
+    #[error("cannot read {path}: {source}")]
+    Read { path: PathBuf, source: io::Error },
+    #[error("{path} is not a lowtide recording")]
+    NotARecording { path: PathBuf },
+    #[error("{path} ends before its first entry")]
+    Empty { path: PathBuf },
+    #[error("{path} was made by a newer lowtide: version {found}; this one reads up to {VERSION}")]
+    Newer { path: PathBuf, found: u32 },
+    #[error("there is no run `{name}` in {store}")]
+    NoSuchRun { name: String, store: PathBuf },
+    #[error("`{prefix}` could be {}", .names.join(" or "))]
+    Ambiguous { prefix: String, names: Vec<String> },
+    #[error("there are no runs in {store}")]
+    NoRuns { store: PathBuf },
+    #[error("{path} already holds a recording")]
+    Taken { path: PathBuf },
+    #[error("there is no place for recordings: neither LOWTIDE_HOME nor HOME is set")]
+    NoHome,
+}
+
+impl RecordingError {
+    /// What the user can do about it.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::Open { .. } | Self::Read { .. } => "check that the file exists and is yours",
+            Self::NotARecording { .. } => {
+                "recordings are called recording.lowtide; `lowtide runs` lists them"
+            }
+            Self::Empty { .. } => "the run ended, or the disk was full, before anything was stored",
+            Self::Newer { .. } => "update lowtide, or read it where it was made",
+            Self::NoSuchRun { .. } => "`lowtide runs` lists the runs; a path works too",
+            Self::Ambiguous { .. } => "write more of the name, or `last` for the newest",
+            Self::NoRuns { .. } => "`lowtide run -- CMD` makes one",
+            Self::Taken { .. } => "choose another folder with -o",
+            Self::NoHome => "set LOWTIDE_HOME to a folder of yours",
+        }
+    }
+}
+
+pub struct Recording {
+    path: PathBuf,
+    file: File,
+    /// Where the next frame begins.
+    at: u64,
+    window: Window,
+    decoder: Decoder,
+    ready: VecDeque<Entry>,
+}
+
+impl Recording {
+    pub fn open(path: &Path) -> Result<Recording, RecordingError> {
+        let path = path.to_owned();
+        let file = match File::open(&path) {
+            Ok(file) => file,
+            Err(source) => return Err(RecordingError::Open { path, source }),
+        };
+        let mut head = [0; HEAD_LEN];
+        let got = match read_up_to(&file, &mut head, 0) {
+            Ok(got) => got,
+            Err(source) => return Err(RecordingError::Read { path, source }),
+        };
+        let magic = got.min(MAGIC.len());
+        if head[..magic] != MAGIC[..magic] {
+            return Err(RecordingError::NotARecording { path });
+        }
+        if got < HEAD_LEN {
+            return Err(RecordingError::Empty { path });
+        }
+        let (_, version) = head
+            .split_last_chunk::<4>()
+            .expect("the head has a version");
+        match u32::from_le_bytes(*version) {
+            0 => return Err(RecordingError::NotARecording { path }),
+            1..=VERSION => {}
+            found => return Err(RecordingError::Newer { path, found }),
+        }
+        Ok(Recording {
+            path,
+            file,
+            at: HEAD_LEN as u64,
+            window: Window::default(),
+            decoder: Decoder::default(),
+            ready: VecDeque::new(),
+        })
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Bytes of the file that were understood so far.
+    pub fn done(&self) -> u64 {
+        self.at
+    }
+
+    /// Samples and peak up to here.
+    pub fn tally(&self) -> Option<Tally> {
+        self.decoder.tally()
+    }
+
+    /// Who writes it, once its first frame was read.
+    pub fn writer(&self) -> Option<&WriterId> {
+        self.decoder.writer()
+    }
+
+    /// Goes to the first frame at or after an offset. What came before is not missed: it was not
+    /// asked for. Samples follow from the next keyframe on.
+    pub(super) fn skip_to(&mut self, offset: u64) -> Result<(), RecordingError> {
+        self.ready.clear();
+        self.decoder = Decoder::default();
+        let size = self.size().map_err(|e| self.read_error(e))?;
+        let found = self.find_frame(offset, size);
+        self.at = found.map_err(|e| self.read_error(e))?.unwrap_or(size);
+        Ok(())
+    }
+
+    fn next_entry(&mut self) -> io::Result<Option<Entry>> {
+        loop {
+            if let Some(entry) = self.ready.pop_front() {
+                return Ok(Some(entry));
+            }
+            if !self.next_frame()? {
+                self.decoder.flush(&mut self.ready);
+                return Ok(self.ready.pop_front());
+            }
+        }
+    }
+
+    /// Decodes one frame, or steps over damage. False when there is no complete frame left.
+    fn next_frame(&mut self) -> io::Result<bool> {
+        if let Seen::Frame(length) = self.look_at(self.at)? {
+            return self.take_frame(length);
+        }
+        // What was added since that look is no damage: look again, at nothing newer than the size.
+        let size = self.size()?;
+        self.window.forget();
+        match self.look_at(self.at)? {
+            Seen::Frame(length) => return self.take_frame(length),
+            Seen::Broken(length) => {
+                // The length may be right: then only this frame is lost.
+                let next = self.at + (FRAME_HEAD + length) as u64;
+                if let Seen::Frame(_) = self.look_at(next)? {
+                    self.decoder.damaged();
+                    self.at = next;
+                    return Ok(true);
+                }
+            }
+            Seen::Short(_) | Seen::Nothing => {}
+        }
+        // An end that is being written, or was never completed, looks like damage: it is damage
+        // only if a frame follows.
+        match self.find_frame(self.at + 1, size)? {
+            Some(next) => {
+                self.decoder.damaged();
+                self.at = next;
+                Ok(true)
+            }
+            None => {
+                self.window.forget();
+                Ok(false)
+            }
+        }
+    }
+
+    fn take_frame(&mut self, length: usize) -> io::Result<bool> {
+        let bytes = self.window.get(&self.file, self.at, FRAME_HEAD + length)?;
+        let payload = &bytes[FRAME_HEAD..FRAME_HEAD + length];
+        self.decoder.frame(payload, &mut self.ready);
+        self.at += (FRAME_HEAD + length) as u64;
+        Ok(true)
+    }
+
+    fn look_at(&mut self, offset: u64) -> io::Result<Seen> {
+        let seen = look(self.window.get(&self.file, offset, FRAME_HEAD)?);
+        match seen {
+            Seen::Short(length) if length > 0 => {
+                let bytes = self.window.get(&self.file, offset, FRAME_HEAD + length)?;
+                Ok(look(bytes))
+            }
+            seen => Ok(seen),
+        }
+    }
+
+    /// The first offset from `from` on at which a whole frame stands. Trying every offset is cheap:
+    /// few of them look like a length that fits.
+    fn find_frame(&mut self, from: u64, size: u64) -> io::Result<Option<u64>> {
+        let mut scan = Window::default();
+        for offset in from..size.saturating_sub(FRAME_HEAD as u64) {
+            let head = scan.get(&self.file, offset, FRAME_HEAD)?;
+            let Seen::Short(length) = look(&head[..FRAME_HEAD.min(head.len())]) else {
+                continue;
+            };
+            let fits = offset + (FRAME_HEAD + length) as u64 <= size;
+            if fits && matches!(self.look_at(offset)?, Seen::Frame(_)) {
+                return Ok(Some(offset));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Bytes of the file now.
+    pub fn size(&self) -> io::Result<u64> {
+        Ok(self.file.metadata()?.len())
+    }
+
+    fn read_error(&self, source: io::Error) -> RecordingError {
+        RecordingError::Read {
+            path: self.path.clone(),
+            source,
+        }
+    }
+}
+
+impl Iterator for Recording {
+    type Item = Result<Entry, RecordingError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        match self.next_entry() {
+            Ok(entry) => entry.map(Ok),
+            Err(source) => Some(Err(self.read_error(source))),
+        }
+    }
+}
+
+/// A part of the file in memory.
+#[derive(Default)]
+struct Window {
+    bytes: Vec<u8>,
+    begins: u64,
+}
+
+impl Window {
+    /// Bytes from `offset` on: as many as asked for, or more, or all there are.
+    fn get(&mut self, file: &File, offset: u64, want: usize) -> io::Result<&[u8]> {
+        let have = offset
+            .checked_sub(self.begins)
+            .and_then(|skip| self.bytes.get(usize::try_from(skip).ok()?..))
+            .map_or(0, <[u8]>::len);
+        if have < want {
+            self.bytes.resize(want.max(CHUNK), 0);
+            let got = read_up_to(file, &mut self.bytes, offset)?;
+            self.bytes.truncate(got);
+            self.begins = offset;
+        }
+        Ok(&self.bytes[(offset - self.begins) as usize..])
+    }
+
+    /// The file may say something else the next time.
+    fn forget(&mut self) {
+        self.bytes.clear();
+    }
+}
+
+fn read_up_to(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+    let mut got = 0;
+    while got < bytes.len() {
+        match file.read_at(&mut bytes[got..], offset + got as u64) {
+            Ok(0) => break,
+            Ok(count) => got += count,
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(got)
+}

@@ -1,0 +1,347 @@
+//! Which value stands in which column. The frequent movers come first, so that the usual mask of
+//! changes is one byte. Columns are only ever added at the end: old readers skip them.
+
+use lowtide_core::mark::{Geometry, Mark, MarkSource, Phase};
+use lowtide_core::process::ProcId;
+use lowtide_core::sample::{Basis, Cgroup, Gpu, Node, Pressure, Pss, Reading, TreeSum};
+use lowtide_core::units::{Bytes, Micros};
+
+use crate::cells::Cell;
+
+/// Sizes move by pages nearly always.
+const PAGE: u64 = 4096;
+/// CPU time is counted in clock ticks: 100 a second on every Linux that lowtide runs on.
+const TICK: u64 = 10_000;
+
+fn size(bytes: Bytes) -> Cell {
+    Some(bytes.0)
+}
+
+fn maybe(bytes: Option<Bytes>) -> Cell {
+    bytes.map(|b| b.0)
+}
+
+fn bytes(cell: Cell) -> Option<Bytes> {
+    cell.map(Bytes)
+}
+
+fn small(cell: Cell) -> Option<u32> {
+    u32::try_from(cell?).ok()
+}
+
+pub const READING: usize = 20;
+pub const READING_UNITS: [u64; READING] = [
+    PAGE, TICK, 1, PAGE, PAGE, PAGE, 1, 1, 1, PAGE, PAGE, PAGE, 1, 1, PAGE, PAGE, PAGE, PAGE, PAGE,
+    PAGE,
+];
+
+pub fn reading_row(r: &Reading) -> [Cell; READING] {
+    let pss = |part: fn(&Pss) -> u64| r.pss.as_ref().map(part);
+    [
+        size(r.anon),
+        Some(r.cpu.0),
+        Some(r.minor_faults),
+        size(r.file),
+        size(r.vsize),
+        size(r.peak),
+        Some(r.threads.into()),
+        r.fds.map(u64::from),
+        Some(r.major_faults),
+        size(r.shmem),
+        size(r.swap),
+        maybe(r.gpu),
+        pss(|p| p.at.0),
+        pss(|p| p.cost.0),
+        pss(|p| p.anon.0),
+        pss(|p| p.file.0),
+        pss(|p| p.shmem.0),
+        pss(|p| p.swap.0),
+        pss(|p| p.uss.0),
+        pss(|p| p.rss_anon.0),
+    ]
+}
+
+pub fn reading(id: ProcId, row: &[Cell; READING]) -> Option<Reading> {
+    let pss = match row[12] {
+        None => None,
+        Some(at) => Some(Pss {
+            at: Micros(at),
+            cost: Micros(row[13]?),
+            anon: bytes(row[14])?,
+            file: bytes(row[15])?,
+            shmem: bytes(row[16])?,
+            swap: bytes(row[17])?,
+            uss: bytes(row[18])?,
+            rss_anon: bytes(row[19])?,
+        }),
+    };
+    Some(Reading {
+        id,
+        anon: bytes(row[0])?,
+        cpu: Micros(row[1]?),
+        minor_faults: row[2]?,
+        file: bytes(row[3])?,
+        vsize: bytes(row[4])?,
+        peak: bytes(row[5])?,
+        threads: small(row[6])?,
+        fds: small(row[7]),
+        major_faults: row[8]?,
+        shmem: bytes(row[9])?,
+        swap: bytes(row[10])?,
+        gpu: bytes(row[11]),
+        pss,
+    })
+}
+
+pub const NODE: usize = 12;
+pub const NODE_UNITS: [u64; NODE] = [PAGE, PAGE, PAGE, 1, 1, 1, 1, PAGE, PAGE, PAGE, PAGE, PAGE];
+
+pub fn node_row(n: &Node) -> [Cell; NODE] {
+    let [some, full, some_total, full_total] = pressure_cells(n.pressure);
+    [
+        size(n.available),
+        size(n.page_cache),
+        size(n.shmem),
+        some_total,
+        full_total,
+        some,
+        full,
+        maybe(n.dev_shm.map(|d| d.0)),
+        maybe(n.dev_shm.map(|d| d.1)),
+        size(n.swap_free),
+        size(n.swap_total),
+        size(n.total),
+    ]
+}
+
+pub fn node(row: &[Cell; NODE]) -> Option<Node> {
+    Some(Node {
+        available: bytes(row[0])?,
+        page_cache: bytes(row[1])?,
+        shmem: bytes(row[2])?,
+        pressure: pressure([row[5], row[6], row[3], row[4]]),
+        dev_shm: bytes(row[7]).zip(bytes(row[8])),
+        swap_free: bytes(row[9])?,
+        swap_total: bytes(row[10])?,
+        total: bytes(row[11])?,
+    })
+}
+
+pub const CGROUP: usize = 16;
+pub const CGROUP_UNITS: [u64; CGROUP] = [
+    PAGE, PAGE, PAGE, PAGE, 1, 1, 1, PAGE, 1, 1, 1, PAGE, PAGE, PAGE, PAGE, 1,
+];
+
+pub fn cgroup_row(c: &Cgroup) -> [Cell; CGROUP] {
+    let [some, full, some_total, full_total] = pressure_cells(c.pressure);
+    [
+        size(c.current),
+        maybe(c.anon),
+        maybe(c.file),
+        maybe(c.kernel),
+        some_total,
+        full_total,
+        some,
+        maybe(c.shmem),
+        full,
+        c.limit_hits,
+        c.oom_kills,
+        maybe(c.swap),
+        maybe(c.max),
+        maybe(c.high),
+        maybe(c.swap_max),
+        Some(c.only_ours.into()),
+    ]
+}
+
+pub fn cgroup(path: String, row: &[Cell; CGROUP]) -> Option<Cgroup> {
+    Some(Cgroup {
+        path,
+        current: bytes(row[0])?,
+        anon: bytes(row[1]),
+        file: bytes(row[2]),
+        kernel: bytes(row[3]),
+        pressure: pressure([row[6], row[8], row[4], row[5]]),
+        shmem: bytes(row[7]),
+        limit_hits: row[9],
+        oom_kills: row[10],
+        swap: bytes(row[11]),
+        max: bytes(row[12]),
+        high: bytes(row[13]),
+        swap_max: bytes(row[14]),
+        only_ours: row[15]? != 0,
+    })
+}
+
+pub const GPU: usize = 2;
+pub const GPU_UNITS: [u64; GPU] = [PAGE; GPU];
+
+pub fn gpu_row(g: &Gpu) -> [Cell; GPU] {
+    [size(g.used), size(g.total)]
+}
+
+pub fn gpu(index: u32, name: String, row: &[Cell; GPU]) -> Option<Gpu> {
+    Some(Gpu {
+        index,
+        name,
+        used: bytes(row[0])?,
+        total: bytes(row[1])?,
+    })
+}
+
+pub const LIMIT: usize = 2;
+pub const LIMIT_UNITS: [u64; LIMIT] = [PAGE; LIMIT];
+
+pub const TREE: usize = 4;
+pub const TREE_UNITS: [u64; TREE] = [PAGE, 1, 1, 1];
+
+/// The age of the oldest reading grows with every tick; the moment it was read does not.
+pub fn tree_row(t: &TreeSum, at: Micros) -> [Cell; TREE] {
+    let (basis, oldest, unread) = match t.basis {
+        Basis::Cgroup => (0, None, None),
+        Basis::Pss { oldest, unread } => {
+            (1, Some(at.0.wrapping_sub(oldest.0)), Some(unread.into()))
+        }
+        Basis::Counters => (2, None, None),
+    };
+    [size(t.held), oldest, unread, Some(basis)]
+}
+
+pub fn tree(row: &[Cell; TREE], at: Micros) -> Option<TreeSum> {
+    let basis = match row[3]? {
+        0 => Basis::Cgroup,
+        1 => Basis::Pss {
+            oldest: Micros(at.0.wrapping_sub(row[1]?)),
+            unread: small(row[2])?,
+        },
+        2 => Basis::Counters,
+        _ => return None,
+    };
+    Some(TreeSum {
+        held: bytes(row[0])?,
+        basis,
+    })
+}
+
+fn pressure_cells(p: Option<Pressure>) -> [Cell; 4] {
+    let part = |of: fn(&Pressure) -> u64| p.as_ref().map(of);
+    [
+        part(|p| percent(p.some_avg10)),
+        part(|p| percent(p.full_avg10)),
+        part(|p| p.some_total.0),
+        part(|p| p.full_total.0),
+    ]
+}
+
+fn pressure([some, full, some_total, full_total]: [Cell; 4]) -> Option<Pressure> {
+    Some(Pressure {
+        some_avg10: from_percent(some?),
+        full_avg10: from_percent(full?),
+        some_total: Micros(some_total?),
+        full_total: Micros(full_total?),
+    })
+}
+
+/// The kernel prints two decimals: as hundredths they are small numbers. Anything else keeps its bits.
+fn percent(value: f32) -> u64 {
+    let hundredths = (value * 100.0).round();
+    if (0.0..=10_000.0).contains(&hundredths) && (hundredths / 100.0).to_bits() == value.to_bits() {
+        (hundredths as u64) << 1
+    } else {
+        u64::from(value.to_bits()) << 1 | 1
+    }
+}
+
+fn from_percent(cell: u64) -> f32 {
+    if cell & 1 == 0 {
+        (cell >> 1) as f32 / 100.0
+    } else {
+        f32::from_bits((cell >> 1) as u32)
+    }
+}
+
+pub const MARK: usize = 16;
+pub const MARK_UNITS: [u64; MARK] = [1; MARK];
+
+/// Epochs are mostly logged with a few decimals; millionths keep those short.
+const EPOCH_PARTS: f64 = 1e6;
+
+pub fn mark_row(m: &Mark) -> [Cell; MARK] {
+    let parts = m.epoch.and_then(epoch_parts);
+    let exact = m.epoch.filter(|_| parts.is_none()).map(f64::to_bits);
+    let source = match m.source {
+        MarkSource::Callback => 0,
+        MarkSource::Output => 1,
+        MarkSource::TrainerState => 2,
+    };
+    let phase = m.phase.map(|p| match p {
+        Phase::Start => 0,
+        Phase::Train => 1,
+        Phase::Eval => 2,
+        Phase::Save => 3,
+        Phase::End => 4,
+    });
+    let g = m.geometry;
+    [
+        Some(m.at.0),
+        m.step,
+        parts,
+        m.examples,
+        phase,
+        m.rank.map(u64::from),
+        m.pid.map(u64::from),
+        exact,
+        m.total_steps,
+        Some(source),
+        g.map(|_| 1),
+        g.and_then(|g| g.examples),
+        g.and_then(|g| g.batch),
+        g.and_then(|g| g.accumulate),
+        g.and_then(|g| g.world),
+        g.and_then(|g| g.epoch_steps).map(f64::to_bits),
+    ]
+}
+
+pub fn mark(row: &[Cell; MARK]) -> Option<Mark> {
+    let source = match row[9]? {
+        0 => MarkSource::Callback,
+        1 => MarkSource::Output,
+        2 => MarkSource::TrainerState,
+        _ => return None,
+    };
+    let phase = match row[4] {
+        None => None,
+        Some(0) => Some(Phase::Start),
+        Some(1) => Some(Phase::Train),
+        Some(2) => Some(Phase::Eval),
+        Some(3) => Some(Phase::Save),
+        Some(4) => Some(Phase::End),
+        Some(_) => return None,
+    };
+    let geometry = row[10].map(|_| Geometry {
+        examples: row[11],
+        batch: row[12],
+        accumulate: row[13],
+        world: row[14],
+        epoch_steps: row[15].map(f64::from_bits),
+    });
+    let epoch = row[2].map(|parts| parts as f64 / EPOCH_PARTS);
+    Some(Mark {
+        at: Micros(row[0]?),
+        step: row[1],
+        epoch: epoch.or(row[7].map(f64::from_bits)),
+        examples: row[3],
+        phase,
+        rank: small(row[5]),
+        pid: small(row[6]),
+        total_steps: row[8],
+        source,
+        geometry,
+    })
+}
+
+fn epoch_parts(epoch: f64) -> Option<u64> {
+    let parts = (epoch * EPOCH_PARTS).round();
+    let fits = (0.0..1e15).contains(&parts);
+    (fits && (parts / EPOCH_PARTS).to_bits() == epoch.to_bits()).then_some(parts as u64)
+}

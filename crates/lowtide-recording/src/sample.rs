@@ -1,0 +1,415 @@
+//! A sample as bytes, given the one before it. Writer and reader hold the same [`State`] and move
+//! it the same way; a keyframe starts both from an empty one.
+//!
+//! ```text
+//! sample = seq planned late changed [processes] [places] [gaps]
+//!          node tree [limit] cgroup* gpu* reading*
+//! ```
+//! `seq` and `planned` are differences from what was expected; `changed` has a bit for each of the
+//! three lists that is stored again because it is not the one of the sample before.
+
+use lowtide_core::process::ProcId;
+use lowtide_core::sample::{Gap, GapWhy, Limit, LimitFrom, Sample};
+use lowtide_core::units::{Bytes, Micros};
+
+use crate::cells::{
+    Cell, Input, Malformed, put_row, put_text, put_varint, take_changes, take_row, unzigzag, zigzag,
+};
+use crate::rows::{self, CGROUP, GPU, LIMIT, NODE, READING, TREE};
+
+/// More entries in a list than any machine has processes in one tree: damage, not data.
+const MAX_LIST: usize = 1 << 17;
+
+const PROCESSES: u64 = 1;
+const PLACES: u64 = 2;
+const GAPS: u64 = 4;
+
+/// What the next sample is compared with.
+#[derive(Default)]
+pub struct State {
+    seq: u64,
+    /// When the tick was to begin, and how long after the one before.
+    planned: u64,
+    step: u64,
+    late: u64,
+    ids: Vec<ProcId>,
+    readings: Vec<[Cell; READING]>,
+    places: Places,
+    node: [Cell; NODE],
+    tree: [Cell; TREE],
+    limit: [Cell; LIMIT],
+    cgroups: Vec<[Cell; CGROUP]>,
+    gpus: Vec<[Cell; GPU]>,
+    gaps: Vec<Gap>,
+}
+
+/// The names in a sample that hardly ever change.
+#[derive(Default, PartialEq)]
+struct Places {
+    cgroups: Vec<String>,
+    gpus: Vec<(u32, String)>,
+    limit: Option<LimitFrom>,
+}
+
+impl State {
+    pub fn put(&mut self, out: &mut Vec<u8>, sample: &Sample) -> Result<(), Malformed> {
+        if sample.readings.len().max(sample.gaps.len()) > MAX_LIST {
+            return Err(Malformed);
+        }
+        self.put_time(out, sample);
+        let same_ids = sample.readings.iter().map(|r| &r.id).eq(&self.ids);
+        let same_places = self.places.are_those_of(sample);
+        let same_gaps = self.gaps == sample.gaps;
+        let changed = [
+            (same_ids, PROCESSES),
+            (same_places, PLACES),
+            (same_gaps, GAPS),
+        ]
+        .into_iter()
+        .filter(|(same, _)| !same)
+        .fold(0, |bits, (_, bit)| bits | bit);
+        put_varint(out, changed);
+        if !same_ids {
+            self.put_processes(out, sample);
+        }
+        if !same_places {
+            self.take_over(Places::of(sample));
+            self.places.put(out);
+        }
+        if !same_gaps {
+            self.gaps.clone_from(&sample.gaps);
+            put_gaps(out, &self.gaps);
+        }
+        self.put_rows(out, sample);
+        Ok(())
+    }
+
+    pub fn take(&mut self, input: &mut Input) -> Result<Sample, Malformed> {
+        let (at, late) = self.take_time(input)?;
+        let changed = input.varint()?;
+        if changed & PROCESSES != 0 {
+            self.take_processes(input)?;
+        }
+        if changed & PLACES != 0 {
+            let places = Places::take(input)?;
+            self.take_over(places);
+        }
+        if changed & GAPS != 0 {
+            self.gaps = take_gaps(input)?;
+        }
+        self.take_rows(input)?;
+        self.sample(at, late).ok_or(Malformed)
+    }
+
+    fn put_time(&mut self, out: &mut Vec<u8>, sample: &Sample) {
+        let planned = sample.at.0.wrapping_sub(sample.late.0);
+        let step = planned.wrapping_sub(self.planned);
+        let expected = self.seq.wrapping_add(1);
+        put_varint(out, zigzag(sample.seq.wrapping_sub(expected) as i64));
+        put_varint(out, zigzag(step.wrapping_sub(self.step) as i64));
+        put_varint(out, zigzag(sample.late.0.wrapping_sub(self.late) as i64));
+        (self.seq, self.planned, self.step, self.late) = (sample.seq, planned, step, sample.late.0);
+    }
+
+    fn take_time(&mut self, input: &mut Input) -> Result<(Micros, Micros), Malformed> {
+        let moved = |old: u64, code: u64| old.wrapping_add(unzigzag(code) as u64);
+        self.seq = moved(self.seq.wrapping_add(1), input.varint()?);
+        self.step = moved(self.step, input.varint()?);
+        self.planned = self.planned.wrapping_add(self.step);
+        self.late = moved(self.late, input.varint()?);
+        let at = Micros(self.planned.wrapping_add(self.late));
+        Ok((at, Micros(self.late)))
+    }
+
+    /// The new list as runs of the old one: skip some, keep some, add some, until it is complete.
+    /// Ids are ordered, so one pass finds the runs; any other order only costs more bytes.
+    fn put_processes(&mut self, out: &mut Vec<u8>, sample: &Sample) {
+        let (old_ids, old_rows) = (
+            std::mem::take(&mut self.ids),
+            std::mem::take(&mut self.readings),
+        );
+        put_varint(out, sample.readings.len() as u64);
+        let mut cursor = 0;
+        let mut new = sample.readings.iter().map(|r| r.id).peekable();
+        while new.peek().is_some() {
+            let skip = new
+                .peek()
+                .and_then(|id| old_ids[cursor..].iter().position(|old| old == id))
+                .unwrap_or(0);
+            cursor += skip;
+            put_varint(out, skip as u64);
+            let first = cursor;
+            while let Some(id) = new.next_if(|id| old_ids.get(cursor) == Some(id)) {
+                self.ids.push(id);
+                self.readings.push(old_rows[cursor]);
+                cursor += 1;
+            }
+            put_varint(out, (cursor - first) as u64);
+            let added = self.ids.len();
+            while let Some(id) = new.next_if(|id| !old_ids[cursor..].contains(id)) {
+                self.ids.push(id);
+                self.readings.push([None; READING]);
+            }
+            put_varint(out, (self.ids.len() - added) as u64);
+            for id in &self.ids[added..] {
+                put_varint(out, id.pid.into());
+                put_varint(out, id.start);
+            }
+        }
+    }
+
+    fn take_processes(&mut self, input: &mut Input) -> Result<(), Malformed> {
+        let (old_ids, old_rows) = (
+            std::mem::take(&mut self.ids),
+            std::mem::take(&mut self.readings),
+        );
+        let count = list_length(input)?;
+        let mut cursor = 0usize;
+        while self.ids.len() < count {
+            let (skip, keep) = (input.length()?, input.length()?);
+            let first = cursor.checked_add(skip).ok_or(Malformed)?;
+            cursor = first.checked_add(keep).ok_or(Malformed)?;
+            let kept = old_ids.get(first..cursor).ok_or(Malformed)?;
+            self.ids.extend_from_slice(kept);
+            self.readings.extend_from_slice(&old_rows[first..cursor]);
+            for _ in 0..list_length(input)? {
+                let pid = u32::try_from(input.varint()?).map_err(|_| Malformed)?;
+                let start = input.varint()?;
+                self.ids.push(ProcId { pid, start });
+                self.readings.push([None; READING]);
+            }
+        }
+        if self.ids.len() > count {
+            return Err(Malformed);
+        }
+        Ok(())
+    }
+
+    /// Other places: their rows start from nothing.
+    fn take_over(&mut self, places: Places) {
+        self.cgroups = vec![[None; CGROUP]; places.cgroups.len()];
+        self.gpus = vec![[None; GPU]; places.gpus.len()];
+        self.limit = [None; LIMIT];
+        self.places = places;
+    }
+
+    fn put_rows(&mut self, out: &mut Vec<u8>, sample: &Sample) {
+        put_row(
+            out,
+            &rows::NODE_UNITS,
+            &mut self.node,
+            rows::node_row(&sample.node),
+        );
+        let tree = rows::tree_row(&sample.tree, sample.at);
+        put_row(out, &rows::TREE_UNITS, &mut self.tree, tree);
+        if let Some(limit) = &sample.limit {
+            let row = [Some(limit.bytes.0), Some(limit.used.0)];
+            put_row(out, &rows::LIMIT_UNITS, &mut self.limit, row);
+        }
+        for (old, cgroup) in self.cgroups.iter_mut().zip(&sample.cgroups) {
+            put_row(out, &rows::CGROUP_UNITS, old, rows::cgroup_row(cgroup));
+        }
+        for (old, gpu) in self.gpus.iter_mut().zip(&sample.gpus) {
+            put_row(out, &rows::GPU_UNITS, old, rows::gpu_row(gpu));
+        }
+        // A row that did not change is an empty mask and the number of such rows that follow it.
+        let mut index = 0;
+        let new_row = |index: usize| rows::reading_row(&sample.readings[index]);
+        while index < self.readings.len() {
+            let row = new_row(index);
+            let same = row == self.readings[index];
+            put_row(out, &rows::READING_UNITS, &mut self.readings[index], row);
+            index += 1;
+            if same {
+                let run = (index..self.readings.len())
+                    .take_while(|&next| new_row(next) == self.readings[next])
+                    .count();
+                put_varint(out, run as u64);
+                index += run;
+            }
+        }
+    }
+
+    fn take_rows(&mut self, input: &mut Input) -> Result<(), Malformed> {
+        take_row(input, &rows::NODE_UNITS, &mut self.node)?;
+        take_row(input, &rows::TREE_UNITS, &mut self.tree)?;
+        if self.places.limit.is_some() {
+            take_row(input, &rows::LIMIT_UNITS, &mut self.limit)?;
+        }
+        for row in &mut self.cgroups {
+            take_row(input, &rows::CGROUP_UNITS, row)?;
+        }
+        for row in &mut self.gpus {
+            take_row(input, &rows::GPU_UNITS, row)?;
+        }
+        let mut rows = self.readings.iter_mut();
+        while let Some(row) = rows.next() {
+            match input.varint()? {
+                0 => {
+                    let run = input.length()?;
+                    if run > rows.len() {
+                        return Err(Malformed);
+                    }
+                    rows.by_ref().take(run).for_each(drop);
+                }
+                mask => take_changes(input, mask, &rows::READING_UNITS, row)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn sample(&self, at: Micros, late: Micros) -> Option<Sample> {
+        let readings = self.ids.iter().zip(&self.readings);
+        let cgroups = self.places.cgroups.iter().zip(&self.cgroups);
+        let gpus = self.places.gpus.iter().zip(&self.gpus);
+        let limit = match &self.places.limit {
+            None => None,
+            Some(from) => Some(Limit {
+                bytes: Bytes(self.limit[0]?),
+                used: Bytes(self.limit[1]?),
+                from: from.clone(),
+            }),
+        };
+        Some(Sample {
+            seq: self.seq,
+            at,
+            late,
+            readings: readings
+                .map(|(id, row)| rows::reading(*id, row))
+                .collect::<Option<_>>()?,
+            node: rows::node(&self.node)?,
+            cgroups: cgroups
+                .map(|(path, row)| rows::cgroup(path.clone(), row))
+                .collect::<Option<_>>()?,
+            limit,
+            tree: rows::tree(&self.tree, at)?,
+            gpus: gpus
+                .map(|((index, name), row)| rows::gpu(*index, name.clone(), row))
+                .collect::<Option<_>>()?,
+            gaps: self.gaps.clone(),
+        })
+    }
+}
+
+impl Places {
+    fn of(sample: &Sample) -> Places {
+        Places {
+            cgroups: sample.cgroups.iter().map(|c| c.path.clone()).collect(),
+            gpus: sample
+                .gpus
+                .iter()
+                .map(|g| (g.index, g.name.clone()))
+                .collect(),
+            limit: sample.limit.as_ref().map(|l| l.from.clone()),
+        }
+    }
+
+    fn are_those_of(&self, sample: &Sample) -> bool {
+        let gpus = self.gpus.iter().map(|(index, name)| (*index, name));
+        self.cgroups
+            .iter()
+            .eq(sample.cgroups.iter().map(|c| &c.path))
+            && gpus.eq(sample.gpus.iter().map(|g| (g.index, &g.name)))
+            && self.limit.as_ref() == sample.limit.as_ref().map(|l| &l.from)
+    }
+
+    fn put(&self, out: &mut Vec<u8>) {
+        put_varint(out, self.cgroups.len() as u64);
+        self.cgroups.iter().for_each(|path| put_text(out, path));
+        put_varint(out, self.gpus.len() as u64);
+        for (index, name) in &self.gpus {
+            put_varint(out, (*index).into());
+            put_text(out, name);
+        }
+        match &self.limit {
+            None => out.push(0),
+            Some(LimitFrom::Cgroup(path)) => {
+                out.push(1);
+                put_text(out, path);
+            }
+            Some(LimitFrom::Node) => out.push(2),
+            Some(LimitFrom::Slurm) => out.push(3),
+            Some(LimitFrom::Rlimit) => out.push(4),
+            Some(LimitFrom::User) => out.push(5),
+        }
+    }
+
+    fn take(input: &mut Input) -> Result<Places, Malformed> {
+        let cgroups = (0..list_length(input)?)
+            .map(|_| input.text())
+            .collect::<Result<_, _>>()?;
+        let gpus = (0..list_length(input)?)
+            .map(|_| {
+                let index = u32::try_from(input.varint()?).map_err(|_| Malformed)?;
+                Ok((index, input.text()?))
+            })
+            .collect::<Result<_, _>>()?;
+        let limit = match input.byte()? {
+            0 => None,
+            1 => Some(LimitFrom::Cgroup(input.text()?)),
+            2 => Some(LimitFrom::Node),
+            3 => Some(LimitFrom::Slurm),
+            4 => Some(LimitFrom::Rlimit),
+            5 => Some(LimitFrom::User),
+            _ => return Err(Malformed),
+        };
+        Ok(Places {
+            cgroups,
+            gpus,
+            limit,
+        })
+    }
+}
+
+const WHYS: [GapWhy; 7] = [
+    GapWhy::Vanished,
+    GapWhy::Denied,
+    GapWhy::TooLarge,
+    GapWhy::Late,
+    GapWhy::Dropped,
+    GapWhy::Unsupported,
+    GapWhy::Malformed,
+];
+
+fn put_gaps(out: &mut Vec<u8>, gaps: &[Gap]) {
+    put_varint(out, gaps.len() as u64);
+    for gap in gaps {
+        let why = WHYS.iter().position(|why| *why == gap.why);
+        // Twice the reason, plus one when a process is named.
+        put_varint(
+            out,
+            (why.unwrap_or(WHYS.len() - 1) << 1 | usize::from(gap.who.is_some())) as u64,
+        );
+        if let Some(id) = gap.who {
+            put_varint(out, id.pid.into());
+            put_varint(out, id.start);
+        }
+        put_text(out, &gap.what);
+    }
+}
+
+fn take_gaps(input: &mut Input) -> Result<Vec<Gap>, Malformed> {
+    (0..list_length(input)?)
+        .map(|_| {
+            let code = input.length()?;
+            let why = *WHYS.get(code >> 1).ok_or(Malformed)?;
+            let who = if code & 1 == 1 {
+                let pid = u32::try_from(input.varint()?).map_err(|_| Malformed)?;
+                let start = input.varint()?;
+                Some(ProcId { pid, start })
+            } else {
+                None
+            };
+            let what = input.text()?;
+            Ok(Gap { who, what, why })
+        })
+        .collect()
+}
+
+fn list_length(input: &mut Input) -> Result<usize, Malformed> {
+    let length = input.length()?;
+    if length > MAX_LIST {
+        return Err(Malformed);
+    }
+    Ok(length)
+}

@@ -1,0 +1,169 @@
+//! The guard of a run: carries out what core's policy decides, starts the job again from a complete
+//! checkpoint, and says what it cost. `commands/follower` owns the loop and hands over each turn and
+//! each end.
+
+pub mod checkpoints;
+mod ending;
+pub mod found;
+pub mod isolate;
+pub mod resume;
+
+use std::path::PathBuf;
+use std::time::SystemTime;
+
+use lowtide_core::entry::EventKind;
+use lowtide_core::guard::{Decision, Every, Outcome};
+use lowtide_core::mark::MarkSource;
+use lowtide_core::process::{ProcId, Role};
+use rustix::process::Signal;
+
+use crate::act::{self, AskBy};
+use crate::marks::Request;
+use crate::watch::Watch;
+
+use checkpoints::Places;
+pub use ending::{Next, Restart};
+use resume::Resume;
+
+/// What the user wants of a guard.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    pub places: Places,
+    /// None: no way to go on is known, so the job is stopped and not restarted.
+    pub resume: Option<Resume>,
+    pub max_restarts: u32,
+    pub signal: Option<AskBy>,
+    pub every: Option<Every>,
+}
+
+/// One guarded run, over all its attempts.
+pub struct Guard {
+    plan: Plan,
+    command: Vec<String>,
+    /// When the first attempt began: older checkpoints are not this job's.
+    since: SystemTime,
+    restarts: u32,
+    /// The user wants it to end: nothing is started again.
+    interrupted: bool,
+    asked: Option<Asked>,
+    /// The furthest step when the job was last started again.
+    furthest: Option<u64>,
+    resumed: Option<PathBuf>,
+    repeated: u64,
+    /// Ends in a row that were not by request.
+    rough: u32,
+}
+
+/// What was done to the running attempt.
+#[derive(Clone, Copy, Debug)]
+struct Asked {
+    at: SystemTime,
+    forced: bool,
+}
+
+impl Guard {
+    pub fn new(plan: Plan, command: &[String], since: SystemTime) -> Guard {
+        Guard {
+            plan,
+            command: command.to_vec(),
+            since,
+            restarts: 0,
+            interrupted: false,
+            asked: None,
+            furthest: None,
+            resumed: None,
+            repeated: 0,
+            rough: 0,
+        }
+    }
+
+    pub fn every(&self) -> Option<Every> {
+        self.plan.every
+    }
+
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// HUP, INT, QUIT and TERM for the watcher mean that the user wants an end.
+    pub fn heard(&mut self, signal: i32) {
+        self.interrupted |= matches!(signal, 1 | 2 | 3 | 15);
+    }
+
+    /// Carries out what was decided at the last look.
+    pub fn turn(&mut self, watch: &mut Watch, outcome: &Outcome) {
+        if self.interrupted {
+            return;
+        }
+        match outcome.decision {
+            Decision::Watch | Decision::Warn => {}
+            Decision::Ask { stop_at } => self.ask(watch, stop_at, &outcome.why),
+            Decision::Stop => {
+                self.force(watch, Signal::TERM, &format!("SIGTERM: {}", outcome.why));
+            }
+            Decision::Kill => {
+                self.force(watch, Signal::KILL, &format!("SIGKILL: {}", outcome.why));
+            }
+        }
+    }
+
+    fn ask(&mut self, watch: &mut Watch, stop_at: Option<u64>, why: &str) {
+        self.asked = Some(Asked {
+            at: SystemTime::now(),
+            forced: false,
+        });
+        let told = watch.run.steps_from() == Some(MarkSource::Callback);
+        let mut by = Vec::new();
+        if told
+            && watch
+                .page()
+                .is_some_and(|page| page.ask(Request::StopAt(stop_at.unwrap_or(0))).is_ok())
+        {
+            let step = stop_at.map_or("the next step".to_owned(), |step| format!("step {step}"));
+            by.push(format!("asked to save and stop at {step}"));
+        }
+        let trainers: Vec<ProcId> = watch.run.trainers().collect();
+        if let Some(AskBy(signal)) = self.plan.signal {
+            let hit = act::send(&trainers, signal);
+            by.push(format!(
+                "sent signal {} to {hit} training process{}",
+                signal.as_raw(),
+                if hit == 1 { "" } else { "es" }
+            ));
+        }
+        if by.is_empty() {
+            // Nothing says that this job can be asked; some save on SIGTERM, all others would have
+            // died at the limit with the same loss.
+            return self.force(
+                watch,
+                Signal::TERM,
+                &format!("SIGTERM, since nothing says that it can be asked: {why}"),
+            );
+        }
+        self.tell(watch, &format!("{}: {why}", by.join(", ")));
+    }
+
+    fn force(&mut self, watch: &mut Watch, signal: Signal, why: &str) {
+        let at = self.asked.map_or_else(SystemTime::now, |asked| asked.at);
+        self.asked = Some(Asked { at, forced: true });
+        let trainers: Vec<ProcId> = watch.run.trainers().collect();
+        self.tell(watch, why);
+        if signal == Signal::KILL {
+            // A launcher that restarts its ranks by itself must not.
+            let launchers: Vec<ProcId> = watch
+                .run
+                .processes()
+                .filter(|track| track.gone.is_none() && track.member.role == Role::Launcher)
+                .map(|track| track.member.id)
+                .collect();
+            act::send(&launchers, Signal::TERM);
+        }
+        act::send(&trainers, signal);
+    }
+
+    fn tell(&self, watch: &mut Watch, text: &str) {
+        let text = format!("guard: {text}");
+        watch.teller().say(&text);
+        watch.event(EventKind::Guard, text);
+    }
+}

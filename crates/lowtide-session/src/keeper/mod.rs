@@ -1,0 +1,22 @@
+//! How `lowtide run` starts and carries a job.
+//!
+//! Three processes stand around it. The **watcher** is what the user starts; it may be killed at any moment. The
+//! **keeper** is its child and the job's subreaper; it owns the job's pty or pipes and copies bytes. When the job has
+//! a terminal of its own, a **session leader** sits between keeper and job. [`start`] is what commands use, and
+//! [`private_part`] is where the binary becomes one of the other two.
+
+mod carry;
+mod channel;
+mod handle;
+mod job;
+mod leader;
+mod link;
+mod relay;
+mod routes;
+mod start;
+mod wire;
+
+pub use handle::{Event, Handle, Stand, start};
+pub use job::{Home, Job, StartError};
+pub use start::private_part;
+pub use wire::{Route, Stream};

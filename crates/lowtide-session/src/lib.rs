@@ -1,0 +1,14 @@
+//! A live job and lowtide around it: what `run` and `attach` share.
+//!
+//! [`keeper`] starts and carries a job, [`marks`] is where its training loop reaches us, [`watch`] is one
+//! turn of sample, record, judge, tell, [`guard`] has the job save and go on before memory runs out.
+//! The program draws, serves and parses; nothing here knows of it.
+
+mod act;
+pub mod failure;
+pub mod guard;
+pub mod keeper;
+pub mod marks;
+pub mod watch;
+
+pub use act::AskBy;

@@ -1,0 +1,485 @@
+//! Watching a job: one turn of sample, record, judge, tell. `run` and `attach` own the loop and its
+//! clock; this owns everything that happens in a turn.
+//!
+//! Every entry goes to the recorder and to the run's fold in the same order, so that replaying the
+//! recording gives the same answer as was shown live.
+
+mod clock;
+mod follow;
+mod guarded;
+pub mod hooks;
+mod looks;
+mod probe;
+mod state_file;
+mod tell;
+mod verdicts;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::Result;
+use lowtide_core::entry::{Entry, EventKind, Exit, Header};
+use lowtide_core::guard::{Outcome, Policy};
+use lowtide_core::look::LookWhy;
+use lowtide_core::mark::{Mark, MarkSource};
+use lowtide_core::output::StepReader;
+use lowtide_core::process::ProcId;
+use lowtide_core::run::Run;
+use lowtide_core::sample::{GapWhy, Sample};
+use lowtide_core::text::short;
+use lowtide_core::tree::program::is_python;
+use lowtide_core::units::{Bytes, Cap, Micros, Share};
+use lowtide_core::verdict::{Class, Verdict};
+use lowtide_recording::{NewRun, Recorder, Store};
+use lowtide_sys::sampler::{Change, Sampler};
+
+use crate::failure::Failure;
+use crate::marks::Inbox;
+
+pub use clock::{Clock, Ticker, monotonic_ns};
+pub use follow::Follow;
+pub use looks::LooksSpent;
+pub use state_file::{StateFile, output_folders};
+pub use tell::Teller;
+pub use verdicts::one_line;
+
+use hooks::{HookEvent, Hooks};
+use looks::{Candidate, Looks, Reached};
+use probe::{Ask, Probe};
+
+/// What `run` and `attach` have in common.
+#[derive(Clone, Debug)]
+pub struct WatchOptions {
+    pub interval: Duration,
+    pub budget: Share,
+    pub limit: Option<Cap>,
+    pub output: Option<PathBuf>,
+    pub hooks: Vec<String>,
+    pub quiet: bool,
+    /// Look into the processes that matter.
+    pub looks: bool,
+    /// `--probe trim`.
+    pub probe: bool,
+}
+
+impl WatchOptions {
+    /// Share of wall time for careful looks unless the user says otherwise: a 1 GB process is read
+    /// every 18 s then, and nobody notices.
+    pub const BUDGET: Share = Share(0.001);
+}
+
+/// The choice of the one to watch is told when it has stood for this long: a job's first moments are
+/// shells and launchers, and a script of short commands has no choice worth telling.
+const SETTLES: Micros = Micros(2_000_000);
+/// How long a disk that hangs may hold up our end.
+const FINISH_WITHIN: Duration = Duration::from_secs(5);
+
+pub struct Watch {
+    pub run: Run,
+    sampler: Sampler,
+    recorder: Option<Recorder>,
+    inbox: Option<Inbox>,
+    steps: StepReader,
+    hooks: Hooks,
+    teller: Teller,
+    clock: Clock,
+    looks: Option<Looks>,
+    probe: Option<Probe>,
+    sample: Sample,
+    policy: Policy,
+    /// What the guard's policy says of the newest sample.
+    outcome: Option<Outcome>,
+    /// The job is stopped (Ctrl-Z, SIGSTOP).
+    stopped: bool,
+    standing: Option<(Class, u32)>,
+    told: Option<Class>,
+    /// That something grows was told.
+    told_growth: bool,
+    /// When the choice of the one to watch is to be told.
+    untold: Option<Micros>,
+    dir: Option<PathBuf>,
+    /// A live view that gets every entry.
+    listener: Option<Listener>,
+}
+
+/// Takes entries and never waits.
+pub type Listener = Box<dyn FnMut(&Entry) + Send>;
+
+/// What can fail for want of a right or a folder, tried before the job starts.
+pub struct Plan {
+    header: Header,
+    new: Option<NewRun>,
+    hooks: Hooks,
+    teller: Teller,
+    clock: Clock,
+    looks: bool,
+    probe: bool,
+}
+
+impl Plan {
+    /// Without `-o`, a home that cannot be written is no reason to refuse the job.
+    pub fn new(options: &WatchOptions, how: &str, command: &[String]) -> Result<Plan> {
+        let hooks = Hooks::new(&options.hooks)
+            .map_err(|error| Failure::usage(error).hint(hooks::EVENTS))?;
+        let teller = Teller::new(options.quiet);
+        let clock = Clock::start();
+        let mut header = clock::header(how, command, &clock, options.interval, options.budget);
+        let created = Store::from_env().and_then(|store| {
+            let output = options.output.as_deref();
+            store.create(
+                clock.timestamp(),
+                &header.command,
+                std::process::id(),
+                output,
+            )
+        });
+        let new = match created {
+            Ok(new) => Some(new),
+            Err(error) if options.output.is_none() => {
+                teller.say(&format!("nothing is recorded: {error}"));
+                teller.hint("set LOWTIDE_HOME or give -o DIR");
+                None
+            }
+            Err(error) => return Err(error.into()),
+        };
+        header.name = new.as_ref().map(|new| new.name.clone()).unwrap_or_default();
+        Ok(Plan {
+            header,
+            new,
+            hooks,
+            teller,
+            clock,
+            looks: options.looks,
+            probe: options.probe,
+        })
+    }
+
+    pub fn clock(&self) -> Clock {
+        self.clock
+    }
+
+    pub fn teller(&self) -> &Teller {
+        &self.teller
+    }
+
+    /// The job did not start: its empty folder is not left behind.
+    pub fn abandon(self) {
+        let Some(new) = self.new else { return };
+        // Both only succeed on what is empty or a link of ours: nothing of the user's can be lost.
+        let _ = std::fs::remove_dir(&new.dir);
+        if let Ok(store) = Store::from_env() {
+            let link = store.runs_dir().join(&new.name);
+            if link.is_symlink() {
+                let _ = std::fs::remove_file(link);
+            }
+        }
+    }
+}
+
+impl Watch {
+    pub fn start(plan: Plan, inbox: Option<Inbox>, sampler: Sampler) -> Result<Watch> {
+        let Plan {
+            header,
+            new,
+            hooks,
+            teller,
+            clock,
+            looks,
+            probe,
+        } = plan;
+        let mut run = Run::new();
+        run.apply(&Entry::Header(header.clone()));
+        let voice = teller.clone();
+        let recorder = new
+            .as_ref()
+            .map(|new| {
+                Recorder::start(&new.dir, header, move |notice| {
+                    voice.say(&notice.to_string())
+                })
+            })
+            .transpose()?;
+        Ok(Watch {
+            run,
+            sampler,
+            recorder,
+            inbox,
+            steps: StepReader::new(),
+            hooks,
+            teller,
+            clock,
+            looks: looks.then(Looks::start).flatten(),
+            probe: probe.then(Probe::default),
+            sample: Sample::default(),
+            policy: Policy::warning_only(),
+            outcome: None,
+            stopped: false,
+            standing: None,
+            told: None,
+            told_growth: false,
+            untold: None,
+            dir: new.map(|new| new.dir),
+            listener: None,
+        })
+    }
+
+    pub fn teller(&self) -> &Teller {
+        &self.teller
+    }
+
+    /// Time since the run began.
+    pub fn now(&self) -> Micros {
+        self.clock.now()
+    }
+
+    pub fn dir(&self) -> Option<&PathBuf> {
+        self.dir.as_ref()
+    }
+
+    /// From here on a live view gets every entry, and first the header; none lets it go.
+    pub fn listen(&mut self, mut listener: Option<Listener>) {
+        if let Some(listener) = &mut listener {
+            listener(&Entry::Header(self.run.header().clone()));
+        }
+        self.listener = listener;
+    }
+
+    fn enter(&mut self, entry: Entry) {
+        self.take_in(&entry);
+        if let Entry::Mark(mark) = &entry
+            && self.run.steps_from() == Some(mark.source)
+        {
+            self.policy.mark(mark);
+        }
+    }
+
+    fn take_in(&mut self, entry: &Entry) {
+        if let Some(recorder) = &self.recorder {
+            recorder.send(entry);
+        }
+        self.run.apply(entry);
+        if let Some(listener) = &mut self.listener {
+            listener(entry);
+        }
+    }
+
+    /// What the job printed: its steps become marks.
+    pub fn output(&mut self, bytes: &[u8]) {
+        let now = self.clock.now();
+        for mark in self.steps.feed(bytes, now) {
+            self.enter(Entry::Mark(mark));
+        }
+    }
+
+    pub fn mark(&mut self, mark: Mark) {
+        self.enter(Entry::Mark(mark));
+    }
+
+    pub fn event(&mut self, kind: EventKind, text: String) {
+        let at = self.clock.now();
+        if let Some(event) = HookEvent::of(kind) {
+            let run = self.run.header().name.clone();
+            for failed in self.hooks.fire(event, &run, &text) {
+                self.teller.say(&failed);
+            }
+        }
+        self.enter(Entry::Event { at, kind, text });
+    }
+
+    /// One look at the tree. `late` is how much later than planned it comes.
+    /// False when nothing of the tree is left.
+    pub fn tick(&mut self, late: Duration) -> bool {
+        self.take_marks();
+        if let Some(inbox) = &mut self.inbox {
+            // A page that cannot be written leaves the loop without requests: its usual state.
+            let _ = inbox.page().beat(clock::monotonic_ns());
+        }
+        let now = self.clock.now();
+        let mut sample = std::mem::take(&mut self.sample);
+        // A tick that cannot look at all leaves a hole in the sequence, and the next one tries again.
+        let changes = self.sampler.tick(now, &mut sample).unwrap_or_default();
+        sample.late = Micros(late.as_micros() as u64);
+        let anybody = !sample.readings.is_empty();
+        for change in changes {
+            self.tree_changed(change, now);
+        }
+        let entry = Entry::Sample(sample);
+        self.take_in(&entry);
+        if let Entry::Sample(sample) = entry {
+            self.sample = sample;
+        }
+        self.tell_choice();
+        let verdict = self.judge();
+        self.look(&verdict);
+        self.probe();
+        self.hooks.reap();
+        anybody
+    }
+
+    /// What the training loop has told since the last call.
+    pub fn take_marks(&mut self) {
+        let now = self.clock.now();
+        let Some(inbox) = &mut self.inbox else { return };
+        for entry in inbox.drain(self.clock.started_ns(), now) {
+            self.enter(entry);
+        }
+    }
+
+    fn tree_changed(&mut self, change: Change, now: Micros) {
+        match change {
+            Change::Member(member) => {
+                if let Some(inbox) = &mut self.inbox
+                    && is_python(&member.facts)
+                {
+                    inbox.invite(member.id.pid);
+                }
+                self.enter(Entry::Member(member));
+            }
+            Change::Left(id) => self.enter(Entry::Gone { id, at: now }),
+            Change::Watch { id, why } => {
+                self.enter(Entry::Watch { at: now, id, why });
+                self.untold = Some(Micros(now.0 + SETTLES.0));
+            }
+        }
+    }
+
+    /// Names the process that is watched.
+    fn tell_choice(&mut self) {
+        if self.untold.is_none_or(|due| self.run.last_at() < due) {
+            return;
+        }
+        self.untold = None;
+        if let Some((track, why)) = self.run.watched() {
+            self.teller.say(&self.describe(track.member.id, why));
+        }
+    }
+
+    fn describe(&self, id: ProcId, why: &str) -> String {
+        let command = self
+            .run
+            .process(id)
+            .map(|track| track.command())
+            .unwrap_or_default();
+        let role = self
+            .run
+            .process(id)
+            .map(|track| track.member.role.to_string());
+        let role = role.unwrap_or_default();
+        format!(
+            "watching {} ({role}, {}): {why}",
+            id.pid,
+            short(&command, 60)
+        )
+    }
+
+    /// A look into the watched process is wanted as soon as the budget allows.
+    pub fn look_soon(&mut self, why: LookWhy) {
+        if let Some(looks) = &mut self.looks {
+            looks.soon(why);
+        }
+    }
+
+    /// `--probe trim`: asks the loop to trim when there is something to learn from it.
+    fn probe(&mut self) {
+        let Some(probe) = &mut self.probe else { return };
+        let Some((track, _)) = self.run.watched() else {
+            return;
+        };
+        let held = track.last.as_ref().map_or(Bytes::ZERO, |last| last.held());
+        let speaks = self.run.steps_from() == Some(MarkSource::Callback);
+        match probe.turn(self.clock.now(), held, speaks) {
+            Ask::Nothing => {}
+            Ask::Trims(trims) => {
+                if let Some(inbox) = &mut self.inbox {
+                    // A page that cannot be written leaves the loop without the request.
+                    let _ = inbox.page().ask_trims(trims);
+                }
+            }
+            Ask::Refuse => {
+                self.teller
+                    .say("--probe trim: this job does not use the lowtide package: nobody can trim in it");
+                self.teller.hint(
+                    "add lowtide.hf.LowtideCallback() or lowtide.mark(step=...) to the training loop",
+                );
+            }
+        }
+    }
+
+    /// Takes in what looks have found, and asks for the next one that is due.
+    fn look(&mut self, verdict: &Verdict) {
+        self.take_look();
+        let Some(looks) = &mut self.looks else { return };
+        let watched = self.run.watched().map(|(track, _)| track.member.id);
+        let suspect = verdict.process.as_ref().and_then(|process| process.id);
+        let living = self.sample.readings.iter().filter(|one| one.is_alive());
+        let all: Vec<Candidate> = living
+            .map(|reading| Candidate {
+                id: reading.id,
+                held: reading.held(),
+            })
+            .collect();
+        let reached = Reached {
+            step: self.run.step(),
+            total: self.run.total_steps(),
+        };
+        looks.turn(self.clock.now(), &all, [watched, suspect], reached);
+    }
+
+    fn take_look(&mut self) {
+        match self.looks.as_mut().and_then(Looks::found) {
+            Some(Ok(look)) => self.enter(Entry::Look(look)),
+            // A process that has ended is no news; one that cannot be looked into is.
+            Some(Err(gap)) if gap.why != GapWhy::Vanished => {
+                let at = self.clock.now();
+                self.enter(Entry::Gap { at, gap, ticks: 0 });
+            }
+            _ => {}
+        }
+    }
+
+    /// Tells which processes outlived the job's main process; they are left alone.
+    pub fn leftovers(&self) {
+        let alive: Vec<String> = self
+            .run
+            .processes()
+            .filter(|track| track.gone.is_none())
+            .map(|track| format!("{} ({})", track.member.id.pid, short(&track.command(), 40)))
+            .collect();
+        if !alive.is_empty() {
+            self.teller.say(&format!(
+                "the job ended; still running and left alone: {}",
+                alive.join(", ")
+            ));
+        }
+    }
+
+    /// The job is over: a last word into the recording. Returns what could not be written.
+    pub fn finish(&mut self, exit: Option<Exit>) -> Option<String> {
+        let now = self.clock.now();
+        self.take_marks();
+        self.take_look();
+        for mark in self.steps.finish(now) {
+            self.enter(Entry::Mark(mark));
+        }
+        self.enter(Entry::End { at: now, exit });
+        let run = self.run.header().name.clone();
+        let text = exit.map_or_else(|| "watching ended".to_owned(), |exit| format!("{exit:?}"));
+        for failed in self.hooks.fire(HookEvent::End, &run, &text) {
+            self.teller.say(&failed);
+        }
+        let recorder = self.recorder.take()?;
+        recorder
+            .finish(FINISH_WITHIN)
+            .err()
+            .map(|error| error.to_string())
+    }
+
+    /// CPU time and time under targets' locks that watching has cost so far.
+    pub fn spent(&self) -> lowtide_sys::sampler::Spent {
+        self.sampler.spent()
+    }
+
+    /// What looks have cost, apart from that. None: there were to be none.
+    pub fn looks_spent(&self) -> Option<LooksSpent> {
+        self.looks.as_ref().map(Looks::spent)
+    }
+}

@@ -1,0 +1,77 @@
+//! What is said to the user while a job runs: few plain lines on stderr, or into the live view while one
+//! has the terminal.
+
+use std::fmt;
+use std::io::{IsTerminal, Write};
+use std::sync::{Arc, Mutex, PoisonError};
+
+#[derive(Clone)]
+pub struct Teller {
+    quiet: bool,
+    /// Under `run` the keeper puts the terminal into raw mode, where a line feed alone does not
+    /// return to the first column.
+    line_end: &'static str,
+    /// The live view, shared by all who tell.
+    view: Arc<Mutex<Option<Ear>>>,
+}
+
+/// Takes a line and never waits.
+pub type Ear = Box<dyn Fn(&str) + Send>;
+
+impl Teller {
+    pub fn new(quiet: bool) -> Teller {
+        let line_end = if std::io::stderr().is_terminal() {
+            "\r\n"
+        } else {
+            "\n"
+        };
+        Teller {
+            quiet,
+            line_end,
+            view: Arc::default(),
+        }
+    }
+
+    /// A live view has the terminal from here on and shows what is said; none gives it back.
+    pub fn into_view(&self, ear: Option<Ear>) {
+        *self.view.lock().unwrap_or_else(PoisonError::into_inner) = ear;
+    }
+
+    /// One line; nothing when quiet. A stderr that is gone is no reason to stop watching.
+    pub fn say(&self, text: &str) {
+        self.line("lowtide", text);
+    }
+
+    fn line(&self, lead: &str, text: &str) {
+        let view = self.view.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*view {
+            Some(ear) => ear(text),
+            None if self.quiet => {}
+            None => self.write(&format!("{lead}: {text}")),
+        }
+    }
+
+    pub fn hint(&self, text: &str) {
+        self.line("hint", text);
+    }
+
+    /// Several lines, said even when quiet is not.
+    pub fn block(&self, text: &str) {
+        if !self.quiet {
+            self.write(text.trim_end_matches('\n'));
+        }
+    }
+
+    fn write(&self, text: &str) {
+        let text = text.replace('\n', self.line_end);
+        let _ = write!(std::io::stderr().lock(), "{text}{}", self.line_end);
+    }
+}
+
+impl fmt::Debug for Teller {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Teller")
+            .field("quiet", &self.quiet)
+            .finish_non_exhaustive()
+    }
+}
