@@ -11,6 +11,7 @@ pub mod guard;
 pub mod judge;
 pub mod look;
 pub mod mark;
+pub mod meter;
 pub mod output;
 pub mod point;
 pub mod postmortem;

@@ -24,7 +24,8 @@ pub struct Sample {
     pub gaps: Vec<Gap>,
 }
 
-/// One process in a sample: the counters that cost microseconds, and the last careful look.
+/// One process in a sample: the counters that cost microseconds, and the last careful reading. What each
+/// of them is called and means stands in [`crate::meter`].
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Reading {
     pub id: ProcId,
@@ -48,6 +49,26 @@ pub struct Reading {
 }
 
 impl Reading {
+    /// A process of which nothing was read yet.
+    pub fn of(id: ProcId) -> Reading {
+        Reading {
+            id,
+            anon: Bytes::ZERO,
+            file: Bytes::ZERO,
+            shmem: Bytes::ZERO,
+            swap: Bytes::ZERO,
+            vsize: Bytes::ZERO,
+            peak: Bytes::ZERO,
+            threads: 0,
+            fds: None,
+            cpu: Micros(0),
+            minor_faults: 0,
+            major_faults: 0,
+            gpu: None,
+            pss: None,
+        }
+    }
+
     pub fn rss(&self) -> Bytes {
         self.anon + self.file + self.shmem
     }

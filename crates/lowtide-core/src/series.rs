@@ -87,10 +87,10 @@ impl Bucket {
 
 /// A process that holds nothing at all is gone, or was not there yet: no low-water mark.
 fn is_a_whole_process(meter: Meter) -> bool {
-    match meter {
-        Meter::Held | Meter::Anon | Meter::Rss | Meter::Pss | Meter::Uss | Meter::Memory => true,
-        Meter::File | Meter::Shmem | Meter::Swap | Meter::Gpu => false,
-    }
+    matches!(
+        meter,
+        Meter::Held | Meter::Anon | Meter::Rss | Meter::Pss | Meter::Uss | Meter::Memory
+    )
 }
 
 fn trains(phase: Option<Phase>) -> bool {

@@ -55,26 +55,31 @@ impl fmt::Display for Bytes {
 
 /// Three significant digits and a decimal unit: `17.4 GB`, `-320 kB`, `12 B`.
 pub fn show_bytes(bytes: f64) -> String {
-    let magnitude = bytes.abs();
-    let (divisor, unit) = [
-        (1e15, "PB"),
-        (1e12, "TB"),
-        (1e9, "GB"),
-        (1e6, "MB"),
-        (1e3, "kB"),
-    ]
-    .into_iter()
+    three_digits(bytes, ["B", "kB", "MB", "GB", "TB", "PB"])
+}
+
+/// A number of things, likewise: `17.4 M`, `320 k`, `12`.
+pub fn show_count(count: f64) -> String {
+    let text = three_digits(count, ["", "k", "M", "G", "T", "P"]);
+    text.trim_end().to_owned()
+}
+
+/// `units` are those of 1, 1,000, 1,000,000 and so on.
+fn three_digits(value: f64, units: [&str; 6]) -> String {
     // 999.5 of a unit would be shown as 1000 of it: step up before that.
-    .find(|(size, _)| magnitude >= size * 0.9995)
-    .unwrap_or((1.0, "B"));
-    let value = bytes / divisor;
+    let (nth, divisor) = [5, 4, 3, 2, 1]
+        .into_iter()
+        .map(|nth| (nth, 1000f64.powi(nth as i32)))
+        .find(|(_, size)| value.abs() >= size * 0.9995)
+        .unwrap_or((0, 1.0));
+    let value = value / divisor;
     let decimals = match value.abs() {
-        _ if divisor == 1.0 => 0,
+        _ if nth == 0 => 0,
         v if v >= 99.95 => 0,
         v if v >= 9.995 => 1,
         _ => 2,
     };
-    format!("{value:.decimals$} {unit}")
+    format!("{value:.decimals$} {}", units[nth])
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -276,6 +281,8 @@ mod tests {
         ] {
             assert_eq!(show_bytes(bytes), text);
         }
+        assert_eq!(show_count(17_432_000.0), "17.4 M");
+        assert_eq!(show_count(12.0), "12");
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+pub use crate::meter::Meter;
 use crate::process::ProcId;
 
 /// The version of the JSON that [`Verdict`] becomes.
@@ -102,41 +103,6 @@ pub struct ProcessRef {
     pub role: String,
     pub command: String,
     pub why: String,
-}
-
-/// Which memory a series measures.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Meter {
-    /// anon + shmem + swap: the leak signal.
-    Held,
-    Anon,
-    File,
-    Shmem,
-    Swap,
-    Rss,
-    Pss,
-    Uss,
-    Gpu,
-    /// A bare series whose kind is not known.
-    Memory,
-}
-
-impl fmt::Display for Meter {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Meter::Held => "held",
-            Meter::Anon => "anon",
-            Meter::File => "file",
-            Meter::Shmem => "shmem",
-            Meter::Swap => "swap",
-            Meter::Rss => "rss",
-            Meter::Pss => "pss",
-            Meter::Uss => "uss",
-            Meter::Gpu => "gpu",
-            Meter::Memory => "memory",
-        })
-    }
 }
 
 /// What the x of a series counts.

@@ -96,20 +96,11 @@ impl Job {
             seq: self.ticks,
             at: self.now(),
             readings: vec![Reading {
-                id: ID,
                 anon,
-                file: Bytes::ZERO,
-                shmem: Bytes::ZERO,
-                swap: Bytes::ZERO,
                 vsize: Bytes(1 << 40),
                 peak: anon,
                 threads,
-                fds: None,
-                cpu: Micros::default(),
-                minor_faults: 0,
-                major_faults: 0,
-                gpu: None,
-                pss: None,
+                ..Reading::of(ID)
             }],
             tree: TreeSum {
                 held: anon,

@@ -111,7 +111,6 @@ fn entry(now: u64, (what, a, b, c): (u8, u64, u64, u64)) -> Entry {
         }),
         _ => {
             let reading = |pid: u32, anon: u64| Reading {
-                id: ProcId { pid, start: 1 },
                 anon: size(anon),
                 file: size(c),
                 shmem: size(b % 1000),
@@ -120,14 +119,12 @@ fn entry(now: u64, (what, a, b, c): (u8, u64, u64, u64)) -> Entry {
                 peak: Bytes(1),
                 threads: (b % 100) as u32,
                 fds: Some((c % 100) as u32),
-                cpu: Micros(0),
-                minor_faults: 0,
-                major_faults: 0,
                 gpu: (c % 9 == 0).then(|| size(b)),
                 pss: (c % 2 == 0).then(|| Pss {
                     uss: size(c),
                     ..Pss::default()
                 }),
+                ..Reading::of(ProcId { pid, start: 1 })
             };
             Entry::Sample(Sample {
                 seq: now,

@@ -114,20 +114,11 @@ impl Job {
 
 fn reading(held: Bytes) -> Reading {
     Reading {
-        id: ID,
         anon: held,
-        file: Bytes::ZERO,
-        shmem: Bytes::ZERO,
-        swap: Bytes::ZERO,
         vsize: held,
         peak: held,
         threads: 1,
-        fds: None,
-        cpu: Micros(0),
-        minor_faults: 0,
-        major_faults: 0,
-        gpu: None,
-        pss: None,
+        ..Reading::of(ID)
     }
 }
 

@@ -82,20 +82,16 @@ fn reading(n: u32, second: u64) -> Reading {
         _ => 120 * MB,
     };
     Reading {
-        id: id(n),
         anon: Bytes(anon / 4096 * 4096),
         file: Bytes(300 * MB),
         shmem: Bytes(if n < 5 { 64 * MB } else { 0 }),
-        swap: Bytes::ZERO,
         vsize: Bytes(20_000 * MB),
         peak: Bytes(anon),
         threads: 12,
         fds: Some(40),
         cpu: Micros(second * 500_000),
         minor_faults: second * 100,
-        major_faults: 0,
-        gpu: None,
-        pss: None,
+        ..Reading::of(id(n))
     }
 }
 

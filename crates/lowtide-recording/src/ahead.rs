@@ -80,20 +80,13 @@ mod tests {
         let noise =
             |seq: u64, pid: u32| Bytes(seq.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ u64::from(pid));
         let reading = |pid: u32, seq: u64| Reading {
-            id: lowtide_core::process::ProcId { pid, start: 1 },
             anon: noise(seq, pid),
             file: noise(seq + 1, pid),
-            shmem: Bytes(0),
-            swap: Bytes(0),
             vsize: Bytes(1),
             peak: Bytes(seq),
             threads: 1,
-            fds: None,
-            cpu: Micros(0),
             minor_faults: seq,
-            major_faults: 0,
-            gpu: None,
-            pss: None,
+            ..Reading::of(lowtide_core::process::ProcId { pid, start: 1 })
         };
         for seq in 0..4000 {
             let sample = Sample {

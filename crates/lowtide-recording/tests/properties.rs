@@ -92,7 +92,6 @@ fn reading() -> impl Strategy<Value = Reading> {
                 pss,
             )| {
                 Reading {
-                    id,
                     anon,
                     file,
                     shmem,
@@ -106,6 +105,7 @@ fn reading() -> impl Strategy<Value = Reading> {
                     major_faults: faults.1,
                     gpu,
                     pss,
+                    ..Reading::of(id)
                 }
             },
         )

@@ -45,23 +45,17 @@ struct Tree {
 impl Tree {
     fn new() -> Tree {
         let reading = |n: u32| Reading {
-            id: ProcId {
-                pid: 40_000 + n,
-                start: 918_273_645 + u64::from(n),
-            },
             anon: Bytes(3_000_000_000 / u64::from(n + 1) / 4096 * 4096),
             file: Bytes(400 << 20),
             shmem: Bytes(64 << 20),
-            swap: Bytes::ZERO,
             vsize: Bytes(20 << 30),
             peak: Bytes(4 << 30),
             threads: 40,
             fds: Some(60),
-            cpu: Micros(0),
-            minor_faults: 0,
-            major_faults: 0,
-            gpu: None,
-            pss: None,
+            ..Reading::of(ProcId {
+                pid: 40_000 + n,
+                start: 918_273_645 + u64::from(n),
+            })
         };
         let pressure = Some(Pressure::default());
         let cgroup = |path: &str| Cgroup {

@@ -42,20 +42,14 @@ fn tick(seq: u64) -> Entry {
     };
     let readings = (1..=60)
         .map(|pid| Reading {
-            id: ProcId { pid, start: 1 },
             anon: Bytes(next()),
             file: Bytes(next()),
-            shmem: Bytes::ZERO,
-            swap: Bytes::ZERO,
             vsize: Bytes(next()),
             peak: Bytes(next()),
             threads: 1,
-            fds: None,
             cpu: Micros(seq),
             minor_faults: next(),
-            major_faults: 0,
-            gpu: None,
-            pss: None,
+            ..Reading::of(ProcId { pid, start: 1 })
         })
         .collect();
     Entry::Sample(Sample {

@@ -20,7 +20,6 @@ const WORKER: ProcId = ProcId { pid: 41, start: 8 };
 
 fn reading(id: ProcId, anon: u64, pss: Option<Pss>) -> Reading {
     Reading {
-        id,
         anon: Bytes(anon),
         file: Bytes(20),
         shmem: Bytes(3),
@@ -28,12 +27,10 @@ fn reading(id: ProcId, anon: u64, pss: Option<Pss>) -> Reading {
         vsize: Bytes(9000),
         peak: Bytes(700),
         threads: 5,
-        fds: None,
         cpu: Micros(1_500_000),
         minor_faults: 11,
-        major_faults: 0,
-        gpu: None,
         pss,
+        ..Reading::of(id)
     }
 }
 

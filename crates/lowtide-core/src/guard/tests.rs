@@ -59,20 +59,12 @@ impl Job {
 
     fn sample(&self, used: f64) -> Sample {
         let reading = Reading {
-            id: ProcId { pid: 7, start: 1 },
             anon: bytes(used),
-            file: Bytes::ZERO,
-            shmem: Bytes::ZERO,
             swap: bytes(self.swap),
             vsize: bytes(1e5),
             peak: bytes(self.peak.max(used)),
             threads: 1,
-            fds: None,
-            cpu: Micros(0),
-            minor_faults: 0,
-            major_faults: 0,
-            gpu: None,
-            pss: None,
+            ..Reading::of(ProcId { pid: 7, start: 1 })
         };
         Sample {
             at: Micros::from_seconds(self.at),

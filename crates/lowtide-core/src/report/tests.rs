@@ -33,20 +33,12 @@ fn member(pid: u32, role: Role) -> Entry {
 
 fn reading(pid: u32, anon: u64) -> Reading {
     Reading {
-        id: id(pid),
         anon: Bytes(anon),
         file: Bytes(50 * MB),
-        shmem: Bytes::ZERO,
-        swap: Bytes::ZERO,
         vsize: Bytes(1 << 33),
         peak: Bytes(anon),
         threads: 4,
-        fds: None,
-        cpu: Micros(0),
-        minor_faults: 0,
-        major_faults: 0,
-        gpu: None,
-        pss: None,
+        ..Reading::of(id(pid))
     }
 }
 

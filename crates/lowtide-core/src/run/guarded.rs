@@ -92,20 +92,11 @@ impl Job {
 
     fn look(&mut self, held: Bytes) {
         let reading = Reading {
-            id: self.id(),
             anon: held,
-            file: Bytes::ZERO,
-            shmem: Bytes::ZERO,
-            swap: Bytes::ZERO,
             vsize: held,
             peak: held,
             threads: 1,
-            fds: None,
-            cpu: Micros(0),
-            minor_faults: 0,
-            major_faults: 0,
-            gpu: None,
-            pss: None,
+            ..Reading::of(self.id())
         };
         self.run.apply(&Entry::Sample(Sample {
             at: Micros(self.at * 1_000_000),

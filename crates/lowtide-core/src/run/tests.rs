@@ -36,20 +36,12 @@ fn member(pid: u32, role: Role) -> Entry {
 
 fn reading(pid: u32, anon: f64, shmem: f64) -> Reading {
     Reading {
-        id: id(pid),
         anon: Bytes(anon as u64),
-        file: Bytes::ZERO,
         shmem: Bytes(shmem as u64),
-        swap: Bytes::ZERO,
         vsize: Bytes(1 << 30),
         peak: Bytes(anon as u64),
         threads: 1,
-        fds: None,
-        cpu: Micros::default(),
-        minor_faults: 0,
-        major_faults: 0,
-        gpu: None,
-        pss: None,
+        ..Reading::of(id(pid))
     }
 }
 

@@ -1,5 +1,6 @@
 //! `/proc/PID/status`: the counters of memory by kind. Microseconds, and no lock of the target.
 
+use lowtide_core::sample::Reading;
 use lowtide_core::units::Bytes;
 
 use super::text::each_field;
@@ -15,6 +16,18 @@ pub struct Status {
     /// What RLIMIT_DATA counts.
     pub data: Bytes,
     pub threads: u32,
+}
+
+impl Status {
+    /// Puts its meters into the reading; threads are told by `stat`, which is read more often.
+    pub fn fill(&self, reading: &mut Reading) {
+        reading.anon = self.anon;
+        reading.file = self.file;
+        reading.shmem = self.shmem;
+        reading.swap = self.swap;
+        reading.vsize = self.vsize;
+        reading.peak = self.peak;
+    }
 }
 
 /// `None` when there are no memory lines: a kernel thread, or a process that has just ended.

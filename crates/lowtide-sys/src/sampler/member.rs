@@ -99,7 +99,7 @@ impl Tracked {
                 role: Role::Other,
                 why: String::new(),
             },
-            reading: empty_reading(id),
+            reading: Reading::of(id),
             look: Look::default(),
             data: Bytes::ZERO,
             family: (0, 0),
@@ -217,12 +217,7 @@ impl Tracked {
         let Some(status) = status::parse(buffer) else {
             return Ok(false);
         };
-        self.reading.anon = status.anon;
-        self.reading.file = status.file;
-        self.reading.shmem = status.shmem;
-        self.reading.swap = status.swap;
-        self.reading.vsize = status.vsize;
-        self.reading.peak = status.peak;
+        status.fill(&mut self.reading);
         self.data = status.data;
         self.anon_at_join.get_or_insert(status.anon);
         Ok(true)
@@ -344,25 +339,6 @@ pub(super) struct Kinfolk {
     family: (u64, u64),
     exe: Option<String>,
     argv: Vec<String>,
-}
-
-fn empty_reading(id: ProcId) -> Reading {
-    Reading {
-        id,
-        anon: Bytes::ZERO,
-        file: Bytes::ZERO,
-        shmem: Bytes::ZERO,
-        swap: Bytes::ZERO,
-        vsize: Bytes::ZERO,
-        peak: Bytes::ZERO,
-        threads: 0,
-        fds: None,
-        cpu: Micros(0),
-        minor_faults: 0,
-        major_faults: 0,
-        gpu: None,
-        pss: None,
-    }
 }
 
 /// Reads `PID/name` from a kept file, opening it first if need be.

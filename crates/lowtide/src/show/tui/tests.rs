@@ -44,20 +44,12 @@ fn member(pid: u32, parent: Option<u32>, role: Role, command: &str) -> Entry {
 
 fn reading(pid: u32, anon: f64) -> Reading {
     Reading {
-        id: id(pid),
         anon: Bytes(anon as u64),
         file: Bytes(120_000_000),
-        shmem: Bytes::ZERO,
-        swap: Bytes::ZERO,
         vsize: Bytes(1 << 33),
         peak: Bytes(anon as u64),
         threads: 4,
-        fds: None,
-        cpu: Micros(0),
-        minor_faults: 0,
-        major_faults: 0,
-        gpu: None,
-        pss: None,
+        ..Reading::of(id(pid))
     }
 }
 
