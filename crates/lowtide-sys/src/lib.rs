@@ -1,6 +1,6 @@
 //! lowtide's eyes and hands on Linux. [`sampler`] looks at a process tree once a tick and fills
 //! `lowtide_core::sample::Sample`, with [`tree`], [`proc`], [`cgroup`] and [`gpu`] as its parts. [`spawn`],
-//! [`pty`] and [`sigwait`] start a job and carry it,
+//! [`pty`], [`sigwait`] and [`inherited`] start a job and carry it,
 //! [`look`] takes one process apart, [`signal`] acts on a process, [`klog`] asks the kernel about its end,
 //! [`find`] finds training jobs on the machine.
 
@@ -9,6 +9,7 @@ pub mod error;
 mod facts;
 pub mod find;
 pub mod gpu;
+pub mod inherited;
 pub mod klog;
 mod limit;
 pub mod look;

@@ -7,14 +7,13 @@
 use std::io;
 use std::mem::{MaybeUninit, size_of};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A set of signals, as a bit mask: bit n - 1 is signal n.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SignalSet(pub u64);
 
 /// Signals have numbers from 1 to 64 on Linux.
-const LAST: i32 = 64;
+pub(crate) const LAST: i32 = 64;
 
 /// What a process hurts itself with: blocked, the thread would loop or die anyway.
 const FAULTS: [i32; 6] = [
@@ -184,31 +183,6 @@ pub fn stop_here() -> io::Result<bool> {
     // The stop itself removed any older SIGCONT, so this one ended it.
     Ok(SignalSet::of_libc(&pending).contains(libc::SIGCONT))
 }
-
-static SIGPIPE_WAS_IGNORED: AtomicBool = AtomicBool::new(false);
-
-/// Whether SIGPIPE was ignored when this program was started. Rust's runtime ignores it before `main`, so this
-/// is looked up earlier still.
-pub fn sigpipe_was_ignored() -> bool {
-    SIGPIPE_WAS_IGNORED.load(Ordering::Relaxed)
-}
-
-extern "C" fn look_at_sigpipe() {
-    let mut action = MaybeUninit::<libc::sigaction>::uninit();
-    // SAFETY: a null new action only asks; the old one is filled when the call succeeds.
-    unsafe {
-        if libc::sigaction(libc::SIGPIPE, std::ptr::null(), action.as_mut_ptr()) == 0 {
-            let ignored = action.assume_init().sa_sigaction == libc::SIG_IGN;
-            SIGPIPE_WAS_IGNORED.store(ignored, Ordering::Relaxed);
-        }
-    }
-}
-
-/// The loader calls what stands in this section before `main`.
-#[used]
-// SAFETY: .init_array holds pointers to functions of this kind; the function needs nothing but libc.
-#[unsafe(link_section = ".init_array")]
-static BEFORE_MAIN: extern "C" fn() = look_at_sigpipe;
 
 #[cfg(test)]
 mod tests {

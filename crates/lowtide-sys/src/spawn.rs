@@ -1,7 +1,8 @@
 //! Starting a child that finds the world as if lowtide were not there.
 //!
 //! `std::process::Command` empties the signal mask and sets SIGPIPE to its default. A job must get both as its
-//! user's shell left them; it may also need a place on a terminal of its own. Read by the keeper of `lowtide run`.
+//! user's shell left them; it may also need a place on a terminal of its own. Read by the keeper of `lowtide run`,
+//! and by tests, whose programs must not depend on how the tests were started.
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -9,18 +10,57 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::sigwait::{SignalSet, sigpipe_was_ignored};
+use crate::inherited::{self, CHANGED};
+use crate::sigwait::{LAST, SignalSet};
 
 /// What the child does between fork and exec.
 #[derive(Debug, Default)]
 pub struct Start {
     /// Its signal mask.
     pub mask: SignalSet,
+    pub dispositions: Dispositions,
     /// The signal it gets when the thread that starts it ends.
     pub parent_death: Option<i32>,
     pub place: Place,
     /// A descriptor that stays open in the child, see [`handed_over`].
     pub hand_over: Option<OwnedFd>,
+}
+
+/// Which signals the child finds ignored. (One that we catch has its default in the child: exec sees to that.)
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Dispositions {
+    /// Those that this program was started with: `nohup` stays `nohup`.
+    #[default]
+    AsInherited,
+    /// These and no others.
+    Ignoring(SignalSet),
+}
+
+impl Dispositions {
+    /// In the child, between fork and exec.
+    fn set(self) {
+        let set = |signal, ignored| {
+            let action = if ignored {
+                libc::SIG_IGN
+            } else {
+                libc::SIG_DFL
+            };
+            // SAFETY: plain numbers, and neither action is code of ours. SIGKILL, SIGSTOP and what libc keeps for
+            // itself are refused.
+            unsafe { libc::signal(signal, action) };
+        };
+        match self {
+            Dispositions::AsInherited => {
+                let ignored = inherited::ignored();
+                CHANGED
+                    .into_iter()
+                    .for_each(|n| set(n, ignored.contains(n)));
+            }
+            Dispositions::Ignoring(signals) => {
+                (1..=LAST).for_each(|n| set(n, signals.contains(n)));
+            }
+        }
+    }
 }
 
 /// Where the child stands with regard to terminals and process groups.
@@ -38,11 +78,6 @@ pub enum Place {
 impl Start {
     /// Adds all this to a command; call it last.
     pub fn apply(self, command: &mut Command) {
-        let sigpipe = if sigpipe_was_ignored() {
-            libc::SIG_IGN
-        } else {
-            libc::SIG_DFL
-        };
         let parent = std::process::id();
         // SAFETY: the closure runs in the child between fork and exec: system calls only, no allocation, no locks.
         unsafe {
@@ -66,7 +101,7 @@ impl Start {
                         libc::raise(signal);
                     }
                 }
-                libc::signal(libc::SIGPIPE, sigpipe);
+                self.dispositions.set();
                 self.mask.set_as_mask()?;
                 Ok(())
             });

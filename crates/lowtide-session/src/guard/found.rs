@@ -14,6 +14,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::Result;
 use lowtide_core::process::ProcId;
+use lowtide_sys::inherited::endings;
 use lowtide_sys::proc::Proc;
 use lowtide_sys::signal::{Target, start_time};
 use lowtide_sys::sigwait::stop_here;
@@ -189,8 +190,7 @@ impl Found {
                 stop_here()?;
                 None
             }
-            Some(signal @ (1 | 2 | 3 | 15)) => Some(signal),
-            _ => None,
+            signal => signal.filter(|signal| endings().contains(*signal)),
         })
     }
 

@@ -15,6 +15,7 @@ use lowtide_core::entry::EventKind;
 use lowtide_core::guard::{Decision, Every, Outcome};
 use lowtide_core::mark::MarkSource;
 use lowtide_core::process::{ProcId, Role};
+use lowtide_sys::inherited::endings;
 use rustix::process::Signal;
 
 use crate::act::{self, AskBy};
@@ -87,7 +88,7 @@ impl Guard {
 
     /// HUP, INT, QUIT and TERM for the watcher mean that the user wants an end.
     pub fn heard(&mut self, signal: i32) {
-        self.interrupted |= matches!(signal, 1 | 2 | 3 | 15);
+        self.interrupted |= endings().contains(signal);
     }
 
     /// Carries out what was decided at the last look.

@@ -94,6 +94,7 @@ pub fn part(part: Part, orders: Orders, place: Place, parent_death: Option<i32>)
         parent_death,
         place,
         hand_over: Some(orders.socket),
+        ..Start::default()
     }
     .apply(&mut command);
     command

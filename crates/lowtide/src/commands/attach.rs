@@ -15,6 +15,7 @@ use lowtide_session::keeper::Stand;
 use lowtide_session::marks::Inbox;
 use lowtide_session::watch::{Follow, Plan, StateFile, Ticker, Watch, WatchOptions};
 use lowtide_sys::find::find_training;
+use lowtide_sys::inherited::endings;
 use lowtide_sys::proc::Proc;
 use lowtide_sys::sampler::{Options, Sampler};
 use lowtide_sys::sigwait::{SignalSet, Signals, stop_here};
@@ -65,9 +66,6 @@ pub struct AttachArgs {
     guard: GuardArgs,
 }
 
-/// What ends our watching; the job does not hear of it.
-const ENDINGS: [i32; 4] = [1, 2, 3, 15];
-
 /// How often `--wait` looks for a job: a second is soon enough for a job that runs for hours.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
@@ -75,7 +73,8 @@ pub fn run(args: &AttachArgs) -> Result<i32> {
     if args.guard.guard {
         return guard(args);
     }
-    let ours: SignalSet = ENDINGS.into_iter().collect();
+    // They end our watching; the job does not hear of them.
+    let ours = endings();
     ours.block()?;
     // The view sets the terminal's modes, also from the background.
     SignalSet::from_iter([Signal::TTOU.as_raw()]).block()?;
@@ -151,7 +150,7 @@ fn guard(args: &AttachArgs) -> Result<i32> {
     let mut stand = Stand::take()?;
     let mut wait = || -> Result<bool> {
         let signal = stand.signal_within(LOOK_EVERY)?;
-        Ok(signal.is_some_and(|signal| ENDINGS.contains(&signal)))
+        Ok(signal.is_some_and(|signal| endings().contains(signal)))
     };
     let Some(pid) = target(args, &mut wait)? else {
         return Ok(0);
