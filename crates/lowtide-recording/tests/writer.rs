@@ -16,6 +16,7 @@ use lowtide_core::sample::{GapWhy, Reading, Sample, TreeSum};
 use lowtide_core::units::{Bytes, Micros};
 use lowtide_recording::summary::{RunState, Summary};
 use lowtide_recording::{FILE_NAME, Notice, Recorder, Recording};
+use lowtide_testing::Starts;
 use rustix::process::{Resource, Rlimit, Signal, getrlimit, kill_process, setrlimit};
 
 const PLACE: &str = "LOWTIDE_TEST_PLACE";
@@ -163,8 +164,7 @@ fn after_kill_9_at_any_moment_at_most_the_last_tick_is_missing() {
         let dir = tempfile::tempdir().unwrap();
         let mut child = this_binary("records_until_killed", dir.path())
             .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
+            .start();
         // Killed somewhere in the tick that follows the line it waits for here.
         let stop_after = 1 + round % 7;
         let mut sent = None;
@@ -289,7 +289,7 @@ fn with_small_files(test: &str) {
 }
 
 fn passes(command: &mut Command) {
-    let output = command.output().unwrap();
+    let output = command.finish();
     let stdout = String::from_utf8_lossy(&output.stdout);
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert!(
@@ -321,8 +321,8 @@ fn records_with_small_files() {
 fn a_full_tmpfs_costs_ticks_and_nothing_else() {
     let dir = tempfile::tempdir().unwrap();
     // A mount namespace of its own: nothing is left mounted, and root is not always needed.
-    let may = Command::new("unshare").args(["-rm", "true"]).output();
-    if !may.is_ok_and(|output| output.status.success()) {
+    let may = Command::new("unshare").args(["-rm", "true"]).finish();
+    if !may.status.success() {
         eprintln!("skipped: no right to mount here");
         return;
     }
@@ -347,8 +347,8 @@ fn records_on_a_small_tmpfs() {
         let grown = Command::new("mount")
             .args(["-o", "remount,size=64m"])
             .arg(&here)
-            .status();
-        assert!(grown.unwrap().success());
+            .ends();
+        assert!(grown.success());
     });
 }
 

@@ -45,13 +45,11 @@ pub fn any_stopped(targets: &[ProcId]) -> bool {
 mod tests {
     use super::*;
     use lowtide_sys::signal::start_time;
+    use lowtide_testing::Starts;
 
     #[test]
     fn a_stopped_process_is_seen_and_a_signal_reaches_it() {
-        let mut child = std::process::Command::new("sleep")
-            .arg("1000")
-            .spawn()
-            .unwrap();
+        let mut child = std::process::Command::new("sleep").arg("1000").start();
         let proc = Proc::at("/proc").unwrap();
         let id = ProcId {
             pid: child.id(),

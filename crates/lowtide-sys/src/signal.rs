@@ -78,13 +78,14 @@ pub fn is_stopped(proc: &Proc, pid: u32) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use lowtide_testing::Starts;
     use std::os::unix::process::ExitStatusExt;
     use std::process::Command;
 
     #[test]
     fn only_the_process_that_was_meant_is_hit() {
         let proc = Proc::at("/proc").unwrap();
-        let mut child = Command::new("sleep").arg("1000").spawn().unwrap();
+        let mut child = Command::new("sleep").arg("1000").start();
         let start = start_time(&proc, child.id()).unwrap();
         let id = ProcId {
             pid: child.id(),

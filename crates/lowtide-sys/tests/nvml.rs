@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 use std::process::Command;
+
+use lowtide_testing::Starts;
 use std::time::Duration;
 
 use lowtide_core::sample::{Gap, GapWhy};
@@ -15,8 +17,7 @@ fn stand_in(directory: &tempfile::TempDir) -> PathBuf {
         .args(["-shared", "-fPIC", "-o"])
         .arg(&library)
         .arg(source)
-        .status()
-        .expect("a C compiler");
+        .ends();
     assert!(status.success());
     library
 }
@@ -66,8 +67,7 @@ fn a_driver_that_hangs_is_late_and_stops_nobody() {
         let status = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "a_driver_that_hangs_is_late_and_stops_nobody"])
             .env(BLOCKS, "1")
-            .status()
-            .unwrap();
+            .ends();
         assert!(status.success());
         return;
     }

@@ -8,6 +8,7 @@ use common::{Eye, Job};
 use lowtide_core::sample::{Basis, GapWhy};
 use lowtide_sys::Error;
 use lowtide_sys::sampler::{Change, Options, Sampler};
+use lowtide_testing::Starts;
 
 #[test]
 fn a_tree_that_ends_is_over_and_no_error() {
@@ -151,8 +152,7 @@ fn without_rights_the_counters_are_read_and_the_rest_is_a_gap() {
         .current_dir("/")
         .uid(65534)
         .gid(65534)
-        .output()
-        .unwrap();
+        .finish();
     assert!(
         output.status.success(),
         "{}",

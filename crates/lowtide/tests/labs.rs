@@ -7,6 +7,7 @@ use std::process::{Command, Output};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use lowtide_testing::Starts;
 use serde_json::Value;
 
 /// Labs that run at once: two cores, and most of a lab's time is sleep.
@@ -100,16 +101,14 @@ fn fault(lab: &Lab, recordings: &Path) -> Option<String> {
         .args(lab.size)
         // Labs that need a file put it where they are started.
         .current_dir(recordings)
-        .output()
-        .expect("lowtide starts");
+        .finish();
     if !run.status.success() {
         return Some(format!("{}: the run failed\n{}", lab.name, shown(&run)));
     }
     let judged = lowtide(&["explain", "--json"])
         .args(lab.judge)
         .arg(&recording)
-        .output()
-        .expect("lowtide starts");
+        .finish();
     let verdict: Value = match serde_json::from_slice(&judged.stdout) {
         Ok(verdict) => verdict,
         Err(error) => return Some(format!("{}: {error}\n{}", lab.name, shown(&judged))),
@@ -134,10 +133,7 @@ fn accused_blindly(lab: &Lab, recording: &Path) -> Option<String> {
     if lab.expects != ["leak"] {
         return None;
     }
-    let judged = lowtide(&["judge", "--json"])
-        .arg(recording)
-        .output()
-        .expect("lowtide starts");
+    let judged = lowtide(&["judge", "--json"]).arg(recording).finish();
     let verdict: Value = serde_json::from_slice(&judged.stdout).ok()?;
     (verdict["verdict"] != "too-early")
         .then(|| format!("{}: without an epoch\n{verdict:#}", lab.name))

@@ -2,6 +2,8 @@
 
 use std::process::Command;
 
+use lowtide_testing::Starts;
+
 const LOWTIDE: &str = env!("CARGO_BIN_EXE_lowtide");
 
 fn report(name: &str, table: &str) -> String {
@@ -19,7 +21,7 @@ fn bytes(name: &str, table: &str, output: &str) -> Vec<u8> {
     let output = folder.path().join(output);
     let mut command = Command::new(LOWTIDE);
     command.arg("report").arg(&source).arg("-o").arg(&output);
-    let done = command.args(["--epoch-steps", "40"]).output().unwrap();
+    let done = command.args(["--epoch-steps", "40"]).finish();
     assert!(
         done.status.success(),
         "{}",

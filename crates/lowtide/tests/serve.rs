@@ -2,17 +2,15 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, Stdio};
 
+use lowtide_testing::{PATIENCE, Started, Starts, until};
 use serde_json::{Value, json};
 
 const LOWTIDE: &str = env!("CARGO_BIN_EXE_lowtide");
-/// Reached only by a test that fails.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 struct Server {
-    child: Child,
+    child: Started,
     address: String,
     token: String,
     home: tempfile::TempDir,
@@ -40,7 +38,7 @@ impl Server {
         command
             .env("LOWTIDE_HOME", home.path())
             .stderr(Stdio::piped());
-        let mut child = command.spawn().unwrap();
+        let mut child = command.start();
         let mut said = BufReader::new(child.stderr.take().unwrap()).lines();
         let mut after = |word: &str| loop {
             let line = said.next().unwrap().unwrap();
@@ -105,24 +103,6 @@ impl Server {
         ];
         self.ask("POST", path, &headers, &body.to_string())
     }
-
-    fn until<T>(&self, what: &str, mut look: impl FnMut() -> Option<T>) -> T {
-        let deadline = Instant::now() + PATIENCE;
-        loop {
-            if let Some(found) = look() {
-                return found;
-            }
-            assert!(Instant::now() < deadline, "waited in vain for {what}");
-            std::thread::sleep(Duration::from_millis(20));
-        }
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
 }
 
 #[test]
@@ -134,7 +114,7 @@ fn a_job_is_started_followed_and_stopped() {
     let name = started.json()["name"].as_str().unwrap().to_owned();
     let run = format!("/api/v1/runs/{name}");
     assert!(started.head.contains(&format!("location: {run}")));
-    server.until("samples", || {
+    until("samples", || {
         let line = server.get(&format!("{run}/series?who=tree&meter=held"));
         (line.status == 200 && line.json()["x"].as_array()?.len() > 1).then_some(())
     });
@@ -359,7 +339,7 @@ fn a_run_shows_itself() {
         .env("LOWTIDE_HOME", home.path())
         .stdin(Stdio::piped())
         .stderr(Stdio::piped());
-    let mut child = command.spawn().unwrap();
+    let mut child = command.start();
     let mut said = BufReader::new(child.stderr.take().unwrap()).lines();
     let page = said
         .by_ref()
@@ -378,7 +358,7 @@ fn a_run_shows_itself() {
         token: "unknown".to_owned(),
         home,
     };
-    let report = server.until("the report", || {
+    let report = until("the report", || {
         let answer = server.get(&format!("/api/v1/runs/{}/report", name.trim()));
         (answer.status == 200).then_some(answer)
     });
@@ -392,8 +372,7 @@ fn a_run_shows_itself() {
     // Ends the job too: the watcher passes it on.
     Command::new("kill")
         .arg(server.child.id().to_string())
-        .status()
-        .unwrap();
+        .ends();
     assert!(
         said.map(Result::unwrap)
             .any(|line| line.contains("recording"))

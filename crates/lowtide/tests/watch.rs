@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::time::{Duration, Instant};
 
 use lowtide_core::entry::{Entry, EventKind};
 use lowtide_recording::{FILE_NAME, Recording};
+use lowtide_testing::{Started, Starts, until};
 
 /// A folder with the command that runs in it.
 struct Place {
@@ -35,7 +35,7 @@ impl Place {
     }
 
     fn output(&self, arguments: &[&str]) -> Output {
-        self.lowtide(arguments).output().unwrap()
+        self.lowtide(arguments).finish()
     }
 }
 
@@ -51,34 +51,20 @@ fn entries(folder: &Path) -> Vec<Entry> {
 }
 
 fn wait_for(what: &str, mut condition: impl FnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(60);
-    while !condition() {
-        assert!(Instant::now() < deadline, "{what} did not come");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    until(what, || condition().then_some(()));
 }
 
 /// A Python process with a word of its own in its command line: what `--find` looks for.
 fn python(word: &str) -> Started {
     let code = "import time; time.sleep(600)";
     let mut command = Command::new("python3");
-    let started = Started(command.args(["-c", code, word]).spawn().unwrap());
+    let started = command.args(["-c", code, word]).start();
     // Where `python3` is a script that looks for the real one, that one is not there at once.
-    let exe = format!("/proc/{}/exe", started.0.id());
+    let exe = format!("/proc/{}/exe", started.id());
     wait_for("the interpreter", || {
         fs::read_link(&exe).is_ok_and(|exe| exe.to_string_lossy().contains("python"))
     });
     started
-}
-
-/// Ends a process that a test started, whatever happens.
-struct Started(std::process::Child);
-
-impl Drop for Started {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
 }
 
 #[test]
@@ -150,8 +136,7 @@ fn steps_are_read_from_a_file_that_the_output_goes_to() {
             job,
         ])
         .stdout(log)
-        .status()
-        .unwrap();
+        .ends();
     assert!(status.success());
     let read = fs::read_to_string(place.path("log")).unwrap();
     assert_eq!(read.lines().count(), 6, "{read}");
@@ -165,8 +150,8 @@ fn steps_are_read_from_a_file_that_the_output_goes_to() {
 #[test]
 fn attach_watches_until_the_job_ends() {
     let place = Place::new();
-    let mut job = Started(Command::new("sleep").arg("600").spawn().unwrap());
-    let pid = job.0.id().to_string();
+    let mut job = Command::new("sleep").arg("600").start();
+    let pid = job.id().to_string();
     let folder = place.path("run");
     let watcher = place
         .lowtide(&[
@@ -180,8 +165,7 @@ fn attach_watches_until_the_job_ends() {
         ])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+        .start();
     wait_for("a sample", || {
         Recording::open(&folder.join(FILE_NAME)).is_ok_and(|entries| {
             entries
@@ -191,9 +175,9 @@ fn attach_watches_until_the_job_ends() {
                 > 3
         })
     });
-    job.0.kill().unwrap();
-    job.0.wait().unwrap();
-    let output = watcher.wait_with_output().unwrap();
+    job.kill().unwrap();
+    job.wait().unwrap();
+    let output = watcher.finish();
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let verdict: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(verdict["process"]["pid"].to_string(), pid);
@@ -202,11 +186,11 @@ fn attach_watches_until_the_job_ends() {
 #[test]
 fn attach_stops_after_its_duration_and_leaves_the_job_alone() {
     let place = Place::new();
-    let mut job = Started(Command::new("sleep").arg("600").spawn().unwrap());
-    let pid = job.0.id().to_string();
+    let mut job = Command::new("sleep").arg("600").start();
+    let pid = job.id().to_string();
     let output = place.output(&["attach", &pid, "-i", "50ms", "--duration", "300ms"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    assert!(job.0.try_wait().unwrap().is_none(), "the job still runs");
+    assert!(job.try_wait().unwrap().is_none(), "the job still runs");
 }
 
 #[test]
@@ -226,13 +210,13 @@ fn find_takes_the_one_job_that_matches_and_lists_several() {
     ]);
     assert_eq!(found.status.code(), Some(0), "{}", stderr(&found));
     let verdict: serde_json::Value = serde_json::from_slice(&found.stdout).unwrap();
-    assert_eq!(verdict["process"]["pid"], first.0.id());
+    assert_eq!(verdict["process"]["pid"], first.id());
     let second = python(&word);
     let several = place.output(&["attach", "--find", &word, "--duration", "200ms"]);
     assert_eq!(several.status.code(), Some(4));
     let said = stderr(&several);
     assert!(
-        said.contains(&second.0.id().to_string()) && said.contains("hint:"),
+        said.contains(&second.id().to_string()) && said.contains("hint:"),
         "{said}"
     );
 }
@@ -255,14 +239,13 @@ fn wait_takes_a_job_that_starts_later() {
         ])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+        .start();
     assert!(watcher.try_wait().unwrap().is_none());
     let job = python(&word);
-    let output = watcher.wait_with_output().unwrap();
+    let output = watcher.finish();
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let verdict: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(verdict["process"]["pid"], job.0.id());
+    assert_eq!(verdict["process"]["pid"], job.id());
 }
 
 #[test]

@@ -1,22 +1,20 @@
 //! A real program for a test: it says when it is ready, and is ended with the test.
 
 use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{ChildStdin, ChildStdout, Command, Stdio};
+
+use lowtide_testing::{Started, Starts};
 
 /// A started program that is ended with the test.
 pub struct Job {
-    child: Child,
+    child: Started,
     input: ChildStdin,
     output: BufReader<ChildStdout>,
 }
 
 impl Job {
     pub fn start(command: &mut Command) -> Job {
-        let mut child = command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap_or_else(|error| panic!("{command:?}: {error}"));
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).start();
         let input = child.stdin.take().unwrap();
         let output = BufReader::new(child.stdout.take().unwrap());
         Job {
@@ -52,12 +50,5 @@ impl Job {
     pub fn tell(&mut self) {
         self.input.write_all(b"\n").unwrap();
         self.input.flush().unwrap();
-    }
-}
-
-impl Drop for Job {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }

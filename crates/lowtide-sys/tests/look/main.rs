@@ -19,6 +19,7 @@ use lowtide_core::sample::Gap;
 use lowtide_core::units::Micros;
 use lowtide_sys::look;
 use lowtide_sys::proc::{Proc, stat};
+use lowtide_testing::Starts;
 
 /// More time than any look here needs.
 const LONG: Duration = Duration::from_secs(60);
@@ -37,8 +38,7 @@ fn built(flags: &[&str]) -> PathBuf {
         .arg(&own)
         .arg(source)
         .args(flags)
-        .status()
-        .expect("a C compiler");
+        .ends();
     assert!(status.success());
     own.persist(&program).unwrap();
     program

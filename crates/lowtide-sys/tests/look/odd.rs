@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use lowtide_core::look::Kind;
 use lowtide_core::sample::GapWhy;
+use lowtide_testing::Starts;
 
 use crate::job::Job;
 use crate::{LONG, id, look_into, near, sum, target, try_look};
@@ -57,8 +58,7 @@ fn denied_reads_are_gaps_or_said() {
             "--nocapture",
         ])
         .env("LOOK_AT", job.pid().to_string())
-        .output()
-        .unwrap();
+        .finish();
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(text.contains("why: Denied"), "{output:?}");
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use lowtide_core::look::{Kind, PythonVersion};
+use lowtide_testing::Starts;
 
 use crate::job::Job;
 use crate::{look_into, near, sum};
@@ -68,7 +69,7 @@ fn pymalloc_agrees_with_the_interpreter() {
 fn pymalloc_agrees_with_other_interpreters() {
     for python in interpreters() {
         let newer = "import sys; sys.exit(sys.version_info < (3, 9))";
-        let status = Command::new(&python).args(["-c", newer]).status().unwrap();
+        let status = Command::new(&python).args(["-c", newer]).ends();
         if status.success() {
             pymalloc_is_read(&python.to_string_lossy());
         }

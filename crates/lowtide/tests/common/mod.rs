@@ -4,16 +4,14 @@
 use std::fs;
 use std::os::fd::OwnedFd;
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, ExitStatus, Stdio};
 
 use lowtide_sys::pty::Pty;
-use lowtide_sys::spawn::{Place, Start};
+use lowtide_sys::sigwait::SignalSet;
+use lowtide_sys::spawn::{Dispositions, Place, Start};
+pub use lowtide_testing::{PATIENCE, Started, Starts, until};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{read, write};
-
-/// What a condition may take on a busy machine; reached only by a test that fails.
-pub const PATIENCE: Duration = Duration::from_secs(60);
 
 pub const LOWTIDE: &str = env!("CARGO_BIN_EXE_lowtide");
 
@@ -24,18 +22,6 @@ pub fn run(home: &Path, script: &str) -> Command {
     command.env("LOWTIDE_HOME", home).current_dir(home);
     command.stdin(Stdio::null());
     command
-}
-
-/// Looks until it is there.
-pub fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
-    let deadline = Instant::now() + PATIENCE;
-    loop {
-        if let Some(found) = look() {
-            return found;
-        }
-        assert!(Instant::now() < deadline, "waited in vain for {what}");
-        std::thread::sleep(Duration::from_millis(2));
-    }
 }
 
 /// Reads a pipe or terminal piece by piece.
@@ -92,7 +78,7 @@ impl Reader {
 /// Somebody at a terminal, with a shell that runs a script.
 pub struct User {
     pub screen: Reader,
-    pub shell: Child,
+    pub shell: Started,
 }
 
 impl User {
@@ -107,15 +93,23 @@ impl User {
         shell.stdin(slave.try_clone().unwrap());
         shell.stdout(slave.try_clone().unwrap());
         shell.stderr(slave.try_clone().unwrap());
-        Start {
+        let start = Start {
             place: Place::Leader(slave),
+            dispositions: Dispositions::Ignoring(SignalSet::default()),
             ..Start::default()
-        }
-        .apply(&mut shell);
-        Self {
+        };
+        let user = Self {
             screen: Reader::new(master),
-            shell: shell.spawn().unwrap(),
-        }
+            shell: shell.start_with(start),
+        };
+        // The command still holds the terminal's other side, whose end tests read to.
+        drop(shell);
+        user
+    }
+
+    /// Closes the terminal; what ran at it is seen to by the kernel, and is ours until the shell is dropped.
+    pub fn closes_terminal(self) -> Started {
+        self.shell
     }
 
     pub fn types(&self, keys: &[u8]) {
@@ -128,13 +122,6 @@ impl User {
 
     pub fn watcher(&self) -> u32 {
         child_named(self.shell.id(), "lowtide")
-    }
-}
-
-impl Drop for User {
-    fn drop(&mut self) {
-        self.shell.kill().ok();
-        self.shell.wait().ok();
     }
 }
 

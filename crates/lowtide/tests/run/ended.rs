@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::{Command, Stdio};
 
-use crate::common::{LOWTIDE, Reader, User, is_over, keeper_of, run, until};
+use crate::common::{LOWTIDE, Reader, Starts, User, is_over, keeper_of, run, until};
 
 #[test]
 fn the_jobs_code_is_ours() {
@@ -16,7 +16,7 @@ fn the_jobs_code_is_ours() {
         ("kill -TERM $$", 143),
     ] {
         assert_eq!(
-            run(home.path(), script).status().unwrap().code(),
+            run(home.path(), script).ends().code(),
             Some(code),
             "{script}"
         );
@@ -31,7 +31,7 @@ fn a_job_that_is_over_at_once_keeps_its_code() {
         lowtide
             .args(["run", "-q", "--", "false"])
             .env("LOWTIDE_HOME", home.path());
-        assert_eq!(lowtide.status().unwrap().code(), Some(1));
+        assert_eq!(lowtide.ends().code(), Some(1));
     }
 }
 
@@ -42,7 +42,7 @@ fn a_command_that_cannot_start_says_why_with_a_hint() {
     let lost = home.path().join("lost");
     fs::write(&plain, "echo hello").unwrap();
     fs::write(&lost, "#!/no/such/interpreter\n").unwrap();
-    Command::new("chmod").arg("+x").arg(&lost).status().unwrap();
+    Command::new("chmod").arg("+x").arg(&lost).ends();
     for (command, code, says) in [
         ("no-such-command", 127, "not found"),
         ("/no/such/path", 127, "check the path"),
@@ -55,8 +55,7 @@ fn a_command_that_cannot_start_says_why_with_a_hint() {
         let out = lowtide
             .args(["run", "-q", "--", command])
             .env("LOWTIDE_HOME", home.path())
-            .output()
-            .unwrap();
+            .finish();
         let talk = String::from_utf8_lossy(&out.stderr);
         assert_eq!(out.status.code(), Some(code), "{command}: {talk}");
         assert!(
@@ -82,10 +81,7 @@ fn a_command_that_cannot_start_leaves_the_terminal_as_it_was() {
 fn descendants_keep_their_pipe_after_the_main_process() {
     let home = tempfile::tempdir().unwrap();
     let script = "(until [ -e go ]; do sleep 0.02; done; echo late) & echo early; exit 4";
-    let mut lowtide = run(home.path(), script)
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut lowtide = run(home.path(), script).stdout(Stdio::piped()).start();
     let mut reader = Reader::new(lowtide.stdout.take().unwrap());
     // The watcher ends at once; `late` cannot have been printed, because `go` is not there.
     assert_eq!(lowtide.wait().unwrap().code(), Some(4));

@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use lowtide_core::entry::Entry;
 use lowtide_recording::{FILE_NAME, Recording};
 use lowtide_sys::sigwait::send;
-use rustix::process::{Pid, WaitOptions, getpid, set_child_subreaper, waitpid};
+use rustix::process::{Pid, WaitOptions, waitpid};
 
-use crate::common::{Reader, User, keeper_of, run};
+use crate::common::{Reader, Starts, User, keeper_of, run};
 
 const LINES: usize = 30;
 const ROUNDS: usize = 100;
@@ -34,8 +34,6 @@ fn all() -> Vec<String> {
 /// Runs all rounds; each is given the number of bytes after which the watcher dies, spread over the whole output and
 /// including none at all.
 fn rounds(one: impl Fn(&Path, usize) + Sync) {
-    // The keeper becomes our child when the watcher is gone: that is how its exit code, the job's, can be seen.
-    set_child_subreaper(Some(getpid())).unwrap();
     let length: usize = all().iter().map(|line| line.len() + 1).sum();
     std::thread::scope(|scope| {
         for worker in 0..AT_A_TIME {
@@ -78,6 +76,8 @@ fn ticks_recorded(home: &Path) -> usize {
     all
 }
 
+/// The keeper became our child when the watcher was gone, as all that tests start does: that is how its exit code,
+/// the job's, can be seen.
 fn ends_well(keeper: u32, after: usize) {
     let (_, status) = waitpid(Pid::from_raw(keeper as i32), WaitOptions::empty())
         .unwrap()
@@ -92,8 +92,7 @@ fn on_a_pipe() {
         let mut lowtide = run(home, &job())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
+            .start();
         let mut reader = Reader::new(lowtide.stdout.take().unwrap());
         let keeper = keeper_of(lowtide.id());
         // The job must have begun: a watcher that dies before it started one has nothing to carry on.

@@ -4,6 +4,7 @@
 mod common;
 
 mod ended;
+mod inherited;
 mod killed;
 mod pipes;
 mod places;

@@ -4,14 +4,12 @@ use std::fs;
 use std::io::{Read, Write};
 use std::process::{Command, Stdio};
 
-use crate::common::{LOWTIDE, Reader, children, keeper_of, run, until};
+use crate::common::{LOWTIDE, Reader, Starts, children, keeper_of, run, until};
 
 #[test]
 fn both_streams_stay_apart() {
     let home = tempfile::tempdir().unwrap();
-    let out = run(home.path(), "echo to out; echo to err >&2")
-        .output()
-        .unwrap();
+    let out = run(home.path(), "echo to out; echo to err >&2").finish();
     assert_eq!(String::from_utf8_lossy(&out.stdout), "to out\n");
     assert!(
         String::from_utf8_lossy(&out.stderr)
@@ -27,8 +25,7 @@ fn two_streams_into_one_pipe_keep_their_order() {
     let out = Command::new("sh")
         .args(["-c", "\"$0\" run -q -- sh -c \"$1\" 2>&1", LOWTIDE, job])
         .env("LOWTIDE_HOME", home.path())
-        .output()
-        .unwrap();
+        .finish();
     let text = String::from_utf8(out.stdout).unwrap();
     let numbers: Vec<u32> = text.lines().filter_map(|line| line.parse().ok()).collect();
     assert_eq!(numbers, (0..1000).collect::<Vec<_>>());
@@ -46,8 +43,7 @@ fn fifty_megabytes_pass_unchanged() {
     fs::write(&file, &big).unwrap();
     let mut lowtide = run(home.path(), "exec cat big")
         .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+        .start();
     let mut got = Vec::new();
     lowtide
         .stdout
@@ -65,8 +61,7 @@ fn stdin_reaches_the_job_up_to_its_end() {
     let mut lowtide = run(home.path(), "cat; echo end")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+        .start();
     lowtide
         .stdin
         .take()
@@ -87,8 +82,7 @@ fn a_writer_into_the_job_learns_that_it_reads_no_more() {
     let mut lowtide = run(home.path(), script)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+        .start();
     let mut reader = Reader::new(lowtide.stdout.take().unwrap());
     reader.until("closed");
     let mut stdin = lowtide.stdin.take().unwrap();
@@ -103,8 +97,7 @@ fn a_file_is_the_jobs_own() {
     let file = fs::File::create(home.path().join("out")).unwrap();
     let status = run(home.path(), "readlink /proc/self/fd/1; echo more")
         .stdout(file)
-        .status()
-        .unwrap();
+        .ends();
     assert_eq!(status.code(), Some(0));
     let text = fs::read_to_string(home.path().join("out")).unwrap();
     assert_eq!(
@@ -119,8 +112,7 @@ fn the_job_notices_that_nobody_reads() {
     // 141: ended by SIGPIPE, as `yes | head -1` does.
     let mut lowtide = run(home.path(), "echo first; exec yes")
         .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+        .start();
     let mut reader = Reader::new(lowtide.stdout.take().unwrap());
     reader.until("first");
     drop(reader);
@@ -131,10 +123,7 @@ fn the_job_notices_that_nobody_reads() {
 fn a_job_that_ignores_sigpipe_gets_an_error_instead() {
     let home = tempfile::tempdir().unwrap();
     let script = "trap '' PIPE; echo first; while echo x; do :; done 2>/dev/null; exit 9";
-    let mut lowtide = run(home.path(), script)
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut lowtide = run(home.path(), script).stdout(Stdio::piped()).start();
     let mut reader = Reader::new(lowtide.stdout.take().unwrap());
     reader.until("first");
     drop(reader);
@@ -146,10 +135,7 @@ fn a_stopped_watcher_does_not_hold_up_the_job() {
     let home = tempfile::tempdir().unwrap();
     // Far more than the socket between keeper and watcher holds.
     let script = "echo ready; until [ -e go ]; do sleep 0.02; done; head -c 3000000 /dev/zero; echo done > done";
-    let mut lowtide = run(home.path(), script)
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut lowtide = run(home.path(), script).stdout(Stdio::piped()).start();
     let mut reader = Reader::new(lowtide.stdout.take().unwrap());
     reader.until("ready");
     lowtide_sys::sigwait::send(lowtide.id(), 19).unwrap();
@@ -168,8 +154,7 @@ fn the_keeper_stays_small() {
     let mut lowtide = run(home.path(), "echo ready; cat")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+        .start();
     let mut reader = Reader::new(lowtide.stdout.take().unwrap());
     reader.until("ready");
     let keeper = keeper_of(lowtide.id());

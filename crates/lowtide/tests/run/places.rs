@@ -7,16 +7,12 @@ use std::process::Command;
 
 use rustix::process::geteuid;
 
-use crate::common::LOWTIDE;
+use crate::common::{LOWTIDE, Starts};
 
 const JOB: &str = "echo user $(id -u); echo pid $$; exit 5";
 
 fn says(mut command: Command, home: &Path) -> (Option<i32>, String) {
-    let out = command
-        .env("LOWTIDE_HOME", home)
-        .current_dir(home)
-        .output()
-        .unwrap();
+    let out = command.env("LOWTIDE_HOME", home).current_dir(home).finish();
     let text = String::from_utf8_lossy(&out.stdout).into_owned();
     (
         out.status.code(),
@@ -54,8 +50,9 @@ fn in_a_pid_namespace() {
     let possible = Command::new("unshare")
         .args(unshare)
         .arg("true")
-        .output()
-        .is_ok_and(|out| out.status.success());
+        .finish()
+        .status
+        .success();
     if !possible {
         eprintln!("not run: this machine allows no pid namespaces");
         return;
@@ -88,7 +85,7 @@ fn the_job_gets_our_environment_and_directory() {
 #[test]
 fn the_private_words_are_no_commands() {
     for word in ["__keeper", "__leader"] {
-        let out = Command::new(LOWTIDE).arg(word).output().unwrap();
+        let out = Command::new(LOWTIDE).arg(word).finish();
         assert_eq!(out.status.code(), Some(125));
         assert!(String::from_utf8_lossy(&out.stderr).contains("hint: use `lowtide run"));
     }

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::common::{LOWTIDE, User};
+use crate::common::{LOWTIDE, Starts, User};
 
 /// Makes a recording called `rec`.
 const RECORD: &str = "\"$0\" run -q -o rec -- true";
@@ -43,7 +43,7 @@ fn nobody_else_does() {
     let mut shell = Command::new("sh");
     shell.args(["-c", &script, LOWTIDE]);
     shell.env("LOWTIDE_HOME", home.path()).current_dir(&home);
-    let done = shell.output().unwrap();
+    let done = shell.finish();
     assert_eq!(
         String::from_utf8_lossy(&done.stderr).matches('%').count(),
         0

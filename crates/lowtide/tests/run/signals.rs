@@ -1,15 +1,13 @@
-//! Signals: what the user sends to the watcher reaches the job once, and the job's own settings are as without us.
+//! Signals: what the user sends to the watcher reaches the job once.
 
 use std::fs;
 use std::os::unix::process::CommandExt;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
-use lowtide_sys::sigwait::{SignalSet, send, send_group};
-use lowtide_sys::spawn::Start;
+use lowtide_sys::sigwait::{send, send_group};
 
-use crate::common::{LOWTIDE, Reader, User, keeper_of, run, until};
+use crate::common::{Reader, Starts, User, keeper_of, run, until};
 
-const HUP: i32 = 1;
 const USR1: i32 = 10;
 const TERM: i32 = 15;
 
@@ -20,10 +18,7 @@ const COUNTS: &str =
 #[test]
 fn a_signal_for_the_watcher_reaches_the_job_once() {
     let home = tempfile::tempdir().unwrap();
-    let mut lowtide = run(home.path(), COUNTS)
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut lowtide = run(home.path(), COUNTS).stdout(Stdio::piped()).start();
     let mut reader = Reader::new(lowtide.stdout.take().unwrap());
     reader.until("ready");
     send(lowtide.id(), TERM).unwrap();
@@ -39,8 +34,7 @@ fn a_signal_for_the_group_reaches_the_job_once() {
     let mut lowtide = run(home.path(), COUNTS)
         .stdout(Stdio::piped())
         .process_group(0)
-        .spawn()
-        .unwrap();
+        .start();
     let mut reader = Reader::new(lowtide.stdout.take().unwrap());
     reader.until("ready");
     send_group(lowtide.id(), TERM).unwrap();
@@ -58,8 +52,7 @@ fn the_whole_group_gets_what_is_sent_to_it() {
     let mut lowtide = run(home.path(), &script)
         .stdout(Stdio::piped())
         .process_group(0)
-        .spawn()
-        .unwrap();
+        .start();
     let mut reader = Reader::new(lowtide.stdout.take().unwrap());
     reader.until("ready");
     send_group(lowtide.id(), TERM).unwrap();
@@ -96,8 +89,7 @@ fn a_dead_watchers_keeper_passes_signals_on() {
     let mut lowtide = run(home.path(), COUNTS)
         .stdout(Stdio::piped())
         .process_group(0)
-        .spawn()
-        .unwrap();
+        .start();
     let mut reader = Reader::new(lowtide.stdout.take().unwrap());
     reader.until("ready");
     let keeper = keeper_of(lowtide.id());
@@ -110,75 +102,10 @@ fn a_dead_watchers_keeper_passes_signals_on() {
 }
 
 #[test]
-fn nohup_stays_nohup() {
-    let home = tempfile::tempdir().unwrap();
-    let script =
-        "trap 'echo got USR1' USR1; echo ready; until [ -e go ]; do sleep 0.02; done; echo end";
-    let mut lowtide = Command::new("sh");
-    lowtide.args([
-        "-c",
-        "trap '' HUP; exec \"$0\" run -q -- sh -c \"$1\"",
-        LOWTIDE,
-        script,
-    ]);
-    lowtide
-        .env("LOWTIDE_HOME", home.path())
-        .current_dir(home.path())
-        .stdout(Stdio::piped());
-    let mut lowtide = lowtide.spawn().unwrap();
-    let mut reader = Reader::new(lowtide.stdout.take().unwrap());
-    reader.until("ready");
-    send(lowtide.id(), HUP).unwrap();
-    // Signals keep their order, so when this one has come the other one has passed.
-    send(lowtide.id(), USR1).unwrap();
-    reader.until("got USR1");
-    fs::write(home.path().join("go"), "").unwrap();
-    reader.until("end");
-    assert_eq!(lowtide.wait().unwrap().code(), Some(0));
-}
-
-/// The lines of /proc/self/status that tell blocked, ignored and caught signals.
-fn settings(through: &[&str], ignored: &str, mask: SignalSet) -> Vec<String> {
-    let mut shell = Command::new("sh");
-    shell.args(["-c", &format!("trap '' {ignored}; exec \"$@\""), "sh"]);
-    shell
-        .args(through)
-        .args(["grep", "^Sig[BIC]", "/proc/self/status"]);
-    Start {
-        mask,
-        ..Start::default()
-    }
-    .apply(&mut shell);
-    let out = shell.output().unwrap();
-    String::from_utf8(out.stdout)
-        .unwrap()
-        .lines()
-        .map(str::to_owned)
-        .collect()
-}
-
-#[test]
-fn the_job_finds_its_signals_as_without_us() {
-    for ignored in ["HUP", "PIPE", "PIPE INT QUIT"] {
-        let mask = SignalSet::from_iter([USR1, 12]);
-        let without = settings(&[], ignored, mask);
-        assert_eq!(without.len(), 3);
-        assert_eq!(
-            settings(&[LOWTIDE, "run", "-q", "--"], ignored, mask),
-            without,
-            "ignoring {ignored}"
-        );
-    }
-}
-
-#[test]
 fn killing_the_keeper_hangs_up_the_job() {
     let job = "trap \"echo hup > hup; exit 9\" HUP; echo ready; while :; do sleep 0.02; done";
     let home = tempfile::tempdir().unwrap();
-    let mut lowtide = run(home.path(), job)
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut lowtide = run(home.path(), job).stdout(Stdio::piped()).start();
     let mut reader = Reader::new(lowtide.stdout.take().unwrap());
     reader.until("ready");
     send(keeper_of(lowtide.id()), 9).unwrap();

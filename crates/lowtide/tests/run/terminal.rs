@@ -210,7 +210,7 @@ fn closing_the_terminal_hangs_up_the_job() {
     let (home, mut user) = at_terminal(&format!("\"$0\" run -q -- sh -c '{job}'; echo over"));
     user.screen.until("ready");
     let keeper = keeper_of(user.watcher());
-    drop(user);
+    let _shell = user.closes_terminal();
     until("the hangup", || std::fs::read(home.path().join("hup")).ok());
     until("the keeper's end", || is_over(keeper).then_some(()));
 }
