@@ -11,7 +11,21 @@ PACKAGE = ROOT / "python"
 sys.path.insert(0, str(PACKAGE))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+import processes  # noqa: E402
 from watcher import Watcher  # noqa: E402
+
+processes.expect_nothing_inherited()
+processes.keep_in_our_tree()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol():
+    """A test is over with all that it started, also when it fails, and when a fixture of its module does."""
+    before = processes.below_us()
+    try:
+        return (yield)
+    finally:
+        processes.end_all_but(before)
 
 
 @pytest.fixture

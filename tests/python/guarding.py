@@ -6,6 +6,7 @@ The limit is a real one: a cgroup v1 below the memory controller, for which the 
 import itertools
 import os
 import re
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -14,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+import processes
 from conftest import PACKAGE
 
 MEMORY = Path("/sys/fs/cgroup/memory")
@@ -27,6 +29,7 @@ class Group:
     def __init__(self, limit):
         self.folder = MEMORY / ("lowtide-test-%d-%d" % (os.getpid(), next(_numbers)))
         self.folder.mkdir()
+        processes.at_end(self.close)
         self.limit(limit)
 
     def limit(self, megabytes):
@@ -50,7 +53,7 @@ class Group:
 
     def close(self):
         until = time.monotonic() + 20
-        while time.monotonic() < until:
+        while self.folder.exists() and time.monotonic() < until:
             for pid in (self.folder / "cgroup.procs").read_text().split():
                 try:
                     os.kill(int(pid), signal.SIGKILL)
@@ -117,6 +120,7 @@ class Job(Process):
         folder = Path(folder)
         # A socket's path has to be short, and other tests have their own.
         self.runtime = tempfile.mkdtemp(prefix="lt-")
+        processes.at_end(lambda: shutil.rmtree(self.runtime))
         env = {name: value for name, value in os.environ.items() if not name.startswith("LOWTIDE_")}
         env.update(
             PYTHONPATH=str(PACKAGE), PYTHONDONTWRITEBYTECODE="1", PYTHONUNBUFFERED="1",
