@@ -338,9 +338,11 @@ pub struct Horizon {
     pub fits: Option<Fits>,
 }
 
-/// A rule that had its say.
+/// A rule that had its say: made by [`crate::judge::Rule`] alone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Evidence {
+    /// The name of one of [`crate::judge::RULES`].
     pub rule: String,
     pub says: String,
 }

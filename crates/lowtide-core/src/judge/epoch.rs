@@ -1,5 +1,5 @@
-//! Rule "first pass over the data": whatever is kept once per example grows until every example was
-//! seen once. Before the end of the first epoch could be seen, such growth is never called a leak.
+//! One pass over the data: how long it is, where the first one began and from where on its end can be seen.
+//! Rules about epochs ask here (`ending/first_pass`, `ending/outlasts_epoch`, `flat/ends_at_epoch`).
 
 use crate::mark::Geometry;
 use crate::point::{Context, Round, RoundKind};
@@ -9,11 +9,9 @@ use crate::verdict::{Axis, Certainty};
 use super::line::Line;
 
 /// How much of the next epoch has to be seen before an end is visible.
-const SEEN: f64 = 0.25;
+pub const SEEN: f64 = 0.25;
 /// Ends of epochs that are laid against the floor: it has not more points to tell them apart.
 const MOST_ENDS: f64 = 128.0;
-/// Growth that stopped this close to the end of the epoch (as a share of it) stopped with it.
-const WITH_THE_EPOCH: f64 = 0.15;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Epoch {
@@ -152,9 +150,5 @@ impl Epoch {
             kind: RoundKind::Epoch,
             x: self.begin + f64::from(nth) * self.steps,
         })
-    }
-
-    pub fn ended_with(&self, x: f64, spacing: f64) -> bool {
-        (x - self.end()).abs() <= (WITH_THE_EPOCH * self.steps).max(spacing)
     }
 }

@@ -1,17 +1,28 @@
-//! Rule "limit": when memory runs out at this pace, and whether a flat end is flat only because
-//! memory is full.
-
-use crate::verdict::{Axis, Oom, OomSeconds};
+//! Rule "limit": when memory runs out at this pace.
 
 use super::line::Line;
+use super::rule::Rule;
 use super::tail::Tail;
+use super::words::place;
 use crate::series::Series;
+use crate::verdict::{Axis, Evidence, Oom, OomSeconds};
 
-/// From this share of the limit on, reclaim and swapping flatten any curve.
-const FULL: f64 = 0.95;
+pub const RULE: Rule = Rule::named("limit");
 
-pub fn is_full(level: f64, limit: Option<f64>) -> bool {
-    limit.is_some_and(|limit| level >= FULL * limit)
+/// The newest crests are those of the last part of the line, one in so many: older ones may be of another
+/// phase.
+const NEWEST: usize = 8;
+
+/// The forecast in words.
+pub fn says(axis: Axis, oom: &Oom) -> Evidence {
+    let latest = oom
+        .high
+        .map_or("never".to_owned(), |high| place(axis, high));
+    RULE.says(format!(
+        "at this pace memory runs out at {} ({} to {latest})",
+        place(axis, oom.at),
+        place(axis, oom.low)
+    ))
 }
 
 /// Where the newest crest, at `last`, reaches the limit, as a range on the axis.
@@ -54,6 +65,32 @@ pub fn pace(series: &Series) -> Option<f64> {
 
 /// The newest crest: what the limit will meet first.
 pub fn newest_crest(line: &Line) -> f64 {
-    let from = line.len() - line.len().div_ceil(8);
+    let from = line.len() - line.len().div_ceil(NEWEST);
     line.crests[from..].iter().copied().fold(0.0, f64::max)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::judge::testing::{look_with, names};
+    use crate::point::Context;
+    use crate::units::Bytes;
+    use crate::verdict::Axis;
+
+    #[test]
+    fn a_leak_says_when_memory_runs_out() {
+        let under = |limit: Option<Bytes>| {
+            let context = Context {
+                limit,
+                ..Context::default()
+            };
+            look_with(&context, Axis::Time, 12_000, |x| 1000.0 + x)
+        };
+        let verdict = under(Some(Bytes(23_000_000_000)));
+        assert!(names(&verdict, RULE), "{:#?}", verdict.evidence);
+        let oom = verdict.oom.unwrap();
+        assert!((oom.at / 22_000.0 - 1.0).abs() < 0.01, "{oom:?}");
+        assert!(oom.low < oom.at && oom.high.is_some_and(|high| high > oom.at));
+        assert!(!names(&under(None), RULE));
+    }
 }

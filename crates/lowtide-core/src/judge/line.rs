@@ -1,9 +1,16 @@
-//! The floor line: what the rules look at instead of samples. It is built from the buckets of a
+//! Rule "floor line": what the rules look at instead of samples. It is built from the buckets of a
 //! [`Series`]: without start-up where marks tell it, without evaluation and saving where phases are
 //! known, and with one low-water point per window of the axis.
 
+use super::decide::Case;
+use super::rule::Rule;
+use super::words::stretch;
 use crate::point::Context;
 use crate::series::Series;
+use crate::units::show_bytes;
+use crate::verdict::Evidence;
+
+pub const RULE: Rule = Rule::named("floor line");
 
 /// Windows of the coarse line. Enough to place a knee within 2 % of the run, few enough that the
 /// quadratic steps stay in microseconds.
@@ -158,10 +165,52 @@ impl Line {
     }
 }
 
+impl Case<'_> {
+    /// What was looked at, in words.
+    pub(super) fn floor_line(&self, line: &Line) -> Evidence {
+        let told = |yes: bool| {
+            if yes {
+                "told by marks"
+            } else {
+                "taken from the curve"
+            }
+        };
+        RULE.says(format!(
+            "{} low-water points from {} samples over {}, {} to {}; start-up is {}, evaluation and saving are {}",
+            line.len(),
+            self.series.count(),
+            stretch(self.axis, line.span()),
+            show_bytes(line.ys.first().copied().unwrap_or(0.0)),
+            show_bytes(line.ys.last().copied().unwrap_or(0.0)),
+            told(self.context.marked && self.context.first_step.is_some()),
+            told(self.trim.phases > 0),
+        ))
+    }
+}
+
 /// What was left out of the line, in buckets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Trim {
     pub start_up: usize,
     pub phases: usize,
     pub exit: usize,
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::judge::testing::{grows_steadily, look};
+    use crate::verdict::Axis;
+
+    /// Memory that is handed back at the end of the process is no low-water mark.
+    #[test]
+    fn the_exit_does_not_hide_a_leak() {
+        let shape = |x: f64| if x < 594.0 { 1000.0 + 0.5 * x } else { 80.0 };
+        grows_steadily(&look(Axis::Time, 600, shape));
+    }
+
+    #[test]
+    fn every_verdict_begins_with_its_line() {
+        let verdict = look(Axis::Time, 600, |_| 1000.0);
+        assert!(super::RULE.said(&verdict.evidence[0]));
+    }
 }

@@ -1,8 +1,15 @@
 //! Rule "straight end": ends of the floor line that one straight line may describe. What comes
 //! before such an end is start-up, warm-up or an earlier course; the verdict is about the end.
 
+use std::ops::Range;
+
 use super::line::Line;
+use super::rule::Rule;
+use super::words::percent;
 use crate::stats;
+use crate::verdict::Evidence;
+
+pub const RULE: Rule = Rule::named("straight end");
 
 /// Points without which an end is not looked at, ...
 const LEAST: usize = 4;
@@ -14,8 +21,10 @@ const RIPPLE: f64 = 0.0005;
 /// which has a break at every stair.
 const GRID: usize = 20;
 const GRID_ENDS: usize = 14;
-/// A pace that changes by less than this share of it from end to end is one pace.
+/// A pace that changes by less than this share of it from end to end is one pace, ...
 const STRAIGHT: f64 = 0.35;
+/// ... if no part of it runs at half of it, or at twice.
+const EVEN: Range<f64> = 0.5..2.0;
 /// The stretches before the tail that show whether growth is slowing, as shares of the tail.
 const BEFORE: [f64; 2] = [0.25, 1.0];
 
@@ -87,8 +96,18 @@ impl Tail {
 
     /// One pace describes it, whatever came before: no part runs at half of it, or at twice.
     pub fn is_straight(&self) -> bool {
-        let even = |pace: &f64| (0.5..2.0).contains(pace);
+        let even = |pace: &f64| EVEN.contains(pace);
         self.bend.abs() < STRAIGHT && self.fifths.iter().chain(&self.cuts).all(even)
+    }
+
+    /// What speaks for one pace, in words.
+    pub fn keeps_its_pace(&self, whole: &Line) -> Evidence {
+        RULE.says(format!(
+            "it keeps its pace for {} of what was watched, in about {:.0} rises; the newer part runs at {} of the older part's pace",
+            percent(self.length() / whole.span()),
+            self.rises,
+            percent(self.pace())
+        ))
     }
 
     /// Pace of the newer fifths against that of the older ones.
@@ -205,4 +224,24 @@ fn before(line: &Line, start: usize, slope: f64, share: f64) -> Option<f64> {
     }
     let piece = stats::fit(&line.xs[first..=start], &line.ys[first..=start])?;
     Some(piece.slope / slope)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::judge::testing::{end_of, look, names};
+    use crate::verdict::Axis;
+
+    #[test]
+    fn a_line_is_straight_and_a_bend_is_not() {
+        let is_straight = |shape: fn(f64) -> f64| end_of(shape).1.is_straight();
+        assert!(is_straight(|x| 1000.0 + 10.0 * x));
+        assert!(!is_straight(|x| 1000.0 + 100.0 * x.sqrt()));
+        assert!(!is_straight(|x| 1000.0 + 0.2 * x * x));
+    }
+
+    #[test]
+    fn a_leak_names_its_straight_end() {
+        assert!(names(&look(Axis::Time, 12_000, |x| 1000.0 + x), RULE));
+    }
 }

@@ -2,7 +2,12 @@
 //! since the last valley proves nothing, because the next fall may undo it.
 
 use super::line::Line;
+use super::rule::Rule;
 use crate::stats;
+use crate::units::show_bytes;
+use crate::verdict::Evidence;
+
+pub const RULE: Rule = Rule::named("saw-teeth");
 
 /// A fall counts as one of the teeth when it is this share of the largest fall: collections differ
 /// in depth, and half of the deepest one is still the same mechanism.
@@ -18,6 +23,8 @@ const LEAST_NOISE: f64 = 6.0;
 const MANY_VALLEYS: usize = 4;
 /// Fewer valleys than this are no pattern.
 const LEAST_VALLEYS: usize = 3;
+/// Shorter lines show no pattern.
+const LEAST_POINTS: usize = 8;
 /// The beginning of a run frees what loading needed: falls there are no teeth.
 const START_SHARE: f64 = 0.1;
 
@@ -28,10 +35,20 @@ pub struct Teeth {
     pub depth: f64,
 }
 
+impl Teeth {
+    pub fn says(&self) -> Evidence {
+        RULE.says(format!(
+            "falls of up to {}; judged by its {} valleys",
+            show_bytes(self.depth),
+            self.valleys.len()
+        ))
+    }
+}
+
 /// The valleys of a saw-tooth, when there is one.
 pub fn teeth(fine: &Line) -> Option<Teeth> {
     let body = fine.from(fine.first_x() + START_SHARE * fine.span());
-    if body.len() < 8 {
+    if body.len() < LEAST_POINTS {
         return None;
     }
     let depth = largest_fall(&body.ys);
@@ -46,7 +63,7 @@ pub fn teeth(fine: &Line) -> Option<Teeth> {
     (valleys.len() >= least).then_some(Teeth { valleys, depth })
 }
 
-pub fn largest_fall(ys: &[f64]) -> f64 {
+fn largest_fall(ys: &[f64]) -> f64 {
     let mut high = f64::NEG_INFINITY;
     let mut fall: f64 = 0.0;
     for y in ys {

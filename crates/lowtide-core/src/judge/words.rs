@@ -1,7 +1,7 @@
 //! How evidence lines write places and paces on the axis.
 
 use crate::units::{show_bytes, show_duration};
-use crate::verdict::{Axis, Evidence};
+use crate::verdict::Axis;
 
 /// `step 83`, `3m 20s`, `sample 12`.
 pub fn place(axis: Axis, x: f64) -> String {
@@ -45,17 +45,6 @@ pub fn percent(share: f64) -> String {
     } else {
         format!("{value:.0} %")
     }
-}
-
-pub fn evidence(rule: &str, says: String) -> Evidence {
-    Evidence {
-        rule: rule.to_owned(),
-        says,
-    }
-}
-
-pub fn turning(says: &str) -> Evidence {
-    evidence("what would change this", says.to_owned())
 }
 
 /// One of what a driver counts.

@@ -1,9 +1,10 @@
 //! A guarded run is several attempts at one training: each is a new process tree, whose memory begins
 //! anew. Lines of two attempts are never one series; a leak that one attempt showed stays a leak.
 
+use crate::judge::earlier_attempt;
 use crate::series::Series;
 use crate::units::Micros;
-use crate::verdict::{Class, Evidence, Verdict};
+use crate::verdict::{Class, Verdict};
 
 use super::Run;
 use super::decide::Subject;
@@ -47,10 +48,7 @@ impl Run {
         let series = series.clone();
         let number = self.attempts.restarts + 1;
         if verdict.verdict == Class::Leak {
-            verdict.evidence.push(Evidence {
-                rule: "an earlier attempt".to_owned(),
-                says: format!("shown in attempt {number}, before the guard started the job again"),
-            });
+            verdict.evidence.push(earlier_attempt::shown_in(number));
             self.attempts.leak = Some(Box::new((verdict, series, subject)));
         }
         self.attempts.restarts = number;

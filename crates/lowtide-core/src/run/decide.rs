@@ -4,13 +4,13 @@
 //! verdict: what grew is material for the tree, and the tree's own line allows that growth.
 
 use crate::explain::{self, Explanation};
-use crate::judge::{judge, outlook};
+use crate::judge::{judge, outlook, whose_memory};
 use crate::mark::Phase;
 use crate::point::{Context, Kept, Round, RoundKind};
 use crate::process::ProcId;
 use crate::series::Series;
 use crate::units::Bytes;
-use crate::verdict::{Axis, Class, Evidence, Meter, Outlook, ProcessRef, Verdict};
+use crate::verdict::{Axis, Class, Meter, Outlook, ProcessRef, Verdict};
 
 use super::Run;
 use super::happened::Count;
@@ -453,18 +453,12 @@ impl Run {
             Who::Role(_) | Who::Tree => Meter::Pss,
             Who::Gpu => Meter::Gpu,
         };
-        let whose = match chosen.who {
+        verdict.evidence.extend(match chosen.who {
             Who::Process(_) => None,
-            Who::Role(role) => Some(format!("all {role} processes together")),
-            Who::Tree => Some("the whole tree, every page counted once".to_owned()),
-            Who::Gpu => Some("the GPU memory of the tree".to_owned()),
-        };
-        if let Some(whose) = whose {
-            verdict.evidence.push(Evidence {
-                rule: "whose memory".to_owned(),
-                says: whose,
-            });
-        }
+            Who::Role(role) => Some(whose_memory::role(role)),
+            Who::Tree => Some(whose_memory::tree()),
+            Who::Gpu => Some(whose_memory::gpu()),
+        });
         if !matches!(chosen.who, Who::Gpu) {
             let limit = self
                 .limit_override

@@ -2,6 +2,7 @@
 //! wrong. Events, hooks and the terminal get the same words.
 
 use lowtide_core::entry::EventKind;
+use lowtide_core::judge::describes_the_line;
 use lowtide_core::look::LookWhy;
 use lowtide_core::units::show_bytes;
 use lowtide_core::verdict::{Class, Fits, Verdict};
@@ -128,11 +129,10 @@ fn taken_back(before: Option<Class>, now: Class) -> Option<String> {
 
 /// The evidence that speaks for it most: the first that is more than a description of the line.
 fn shown_by(verdict: &Verdict) -> String {
-    let plain = ["floor line", "floor grows", "saw-teeth"];
     let shown = verdict
         .evidence
         .iter()
-        .find(|evidence| !plain.contains(&evidence.rule.as_str()));
+        .find(|evidence| !describes_the_line(evidence));
     shown.map_or(String::new(), |evidence| {
         format!(" ({}: {})", evidence.rule, evidence.says)
     })

@@ -1,6 +1,7 @@
 //! The verdict for a person: one line that answers, the chart, the evidence, the numbers with their
 //! spread, and what would change the verdict.
 
+use lowtide_core::judge::WOULD_CHANGE;
 use lowtide_core::judge::words::{pace, place, stretch, unit};
 use lowtide_core::series::Series;
 use lowtide_core::units::{show_bytes, show_duration};
@@ -12,9 +13,6 @@ use super::style::{Paint, Style};
 
 /// Lines of evidence that are shown; `--json` has all of them.
 const EVIDENCE: usize = 6;
-
-/// The line of evidence that looks ahead; it comes last.
-pub const WOULD_CHANGE: &str = "what would change this";
 
 /// Everything a person needs to trust the verdict, or not.
 pub fn render(verdict: &Verdict, series: &Series, how: Option<&str>, style: Style) -> String {
@@ -39,7 +37,7 @@ pub fn render(verdict: &Verdict, series: &Series, how: Option<&str>, style: Styl
     let (change, found): (Vec<_>, Vec<_>) = verdict
         .evidence
         .iter()
-        .partition(|e| e.rule == WOULD_CHANGE);
+        .partition(|evidence| WOULD_CHANGE.said(evidence));
     for evidence in found.iter().take(EVIDENCE) {
         let text = format!("{}: {}", evidence.rule, evidence.says);
         out.push_str(&wrapped(&text, &format!("  {bullet} "), style.width));

@@ -1,5 +1,6 @@
 //! The answer, and why.
 
+use lowtide_core::judge::{FLOOR_LINE, WOULD_CHANGE};
 use lowtide_core::verdict::Class;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -11,10 +12,7 @@ use super::content::Content;
 use super::paint::{Palette, clean};
 use crate::show::outlook::{lines as ends, weight};
 use crate::show::style::Paint;
-use crate::show::text::{WOULD_CHANGE, answer, headline};
-
-/// The line of evidence that tells which points were judged.
-const FLOOR_LINE: &str = "floor line";
+use crate::show::text::{answer, headline};
 
 /// `outlook_below`: the row of the headroom is shown, and says what the run needs.
 pub fn draw(
@@ -61,7 +59,7 @@ pub fn draw(
     let (about, reasons): (Vec<_>, Vec<_>) = verdict
         .evidence
         .iter()
-        .partition(|evidence| [FLOOR_LINE, WOULD_CHANGE].contains(&evidence.rule.as_str()));
+        .partition(|evidence| FLOOR_LINE.said(evidence) || WOULD_CHANGE.said(evidence));
     lines.extend(ends(verdict).iter().map(|line| Line::raw(clean(line))));
     let because = reasons.into_iter().chain(about).map(|evidence| {
         Line::from(vec![

@@ -1,11 +1,16 @@
 //! Rule "reserved memory is being touched": growth inside memory that was reserved in one piece ends at its
 //! size. Two looks into the process found it ([`Reserve`]).
 
-use super::words::{evidence, percent, turning};
-use super::{Case, DRIFT};
+use crate::judge::decide::Case;
+use crate::judge::fields::DRIFT;
+use crate::judge::rule::Rule;
+use crate::judge::words::percent;
+use crate::judge::{floor_grows, would_change};
 use crate::point::Reserve;
 use crate::units::show_bytes;
 use crate::verdict::{Bound, BoundKind, Certainty, Class, Verdict};
+
+pub const RULE: Rule = Rule::named("reserved memory is being touched");
 
 /// An end counts if this share of the growth lies inside it.
 const EXPLAINS: f64 = 0.9;
@@ -16,13 +21,13 @@ const PAST: f64 = 0.02;
 
 impl Case<'_> {
     /// Reserved memory that carries the growth.
-    pub(super) fn explains(&self) -> Option<&Reserve> {
+    pub(in crate::judge) fn explains(&self) -> Option<&Reserve> {
         let reserve = self.context.reserved.as_ref();
         reserve.filter(|reserve| reserve.share >= EXPLAINS)
     }
 
     /// The same where it is not full yet. Past its end the end is refuted, and the growth is open again.
-    pub(super) fn touched(&self) -> Option<&Reserve> {
+    pub(in crate::judge) fn touched(&self) -> Option<&Reserve> {
         let level = self.fine.ys.last().copied().unwrap_or(0.0);
         self.explains().filter(|reserve| {
             // What is full already explains nothing that comes, unless the floor stands there.
@@ -41,7 +46,9 @@ impl Case<'_> {
         verdict.plateau = Some(level);
         (verdict.rate.value, verdict.rate.low, verdict.rate.high) = (0.0, -drift, drift);
         verdict.rate.per_minute = verdict.rate.per_minute.map(|_| 0.0);
-        verdict.evidence.retain(|said| said.rule != "floor grows");
+        verdict
+            .evidence
+            .retain(|said| !floor_grows::RULE.said(said));
         if let Some(growth) = &mut verdict.growth {
             growth.to = line.xs[at];
             growth.bytes = level - verdict.floor.first;
@@ -51,7 +58,7 @@ impl Case<'_> {
     }
 
     /// Growth whose end is known: a warm-up that is not over, or that is full now.
-    pub(super) fn under_way(&self, mut verdict: Verdict, reserve: &Reserve) -> Verdict {
+    pub(in crate::judge) fn under_way(&self, mut verdict: Verdict, reserve: &Reserve) -> Verdict {
         verdict.verdict = Class::WarmUp;
         verdict.leaking = Some(false);
         verdict.oom = None;
@@ -68,21 +75,18 @@ impl Case<'_> {
             certainty: Certainty::Inferred,
             why: reserve.why.clone(),
         });
-        verdict.evidence.push(evidence(
-            "reserved memory is being touched",
-            format!(
-                "{}; {} of the growth lies in it, so it ends at {}{}",
-                reserve.why,
-                percent(reserve.share),
-                show_bytes(reserve.end),
-                if reserve.share < WORTH_TELLING {
-                    "; what else grows is judged for itself when that is full"
-                } else {
-                    ""
-                }
-            ),
-        ));
-        verdict.evidence.push(turning(&format!(
+        verdict.evidence.push(RULE.says(format!(
+            "{}; {} of the growth lies in it, so it ends at {}{}",
+            reserve.why,
+            percent(reserve.share),
+            show_bytes(reserve.end),
+            if reserve.share < WORTH_TELLING {
+                "; what else grows is judged for itself when that is full"
+            } else {
+                ""
+            }
+        )));
+        verdict.evidence.push(would_change::by(format!(
             "a floor that rises past {}, or growth outside of what was reserved",
             show_bytes(reserve.end)
         )));

@@ -3,13 +3,15 @@
 //! a first evaluation may fill a cache, the tenth has nothing new to keep. That holds for what is known
 //! to be an evaluation or a save: rollouts come in rounds too, and fill a buffer with each.
 
-use super::line::Line;
-use super::tail::Tail;
-use super::words::evidence;
+use crate::judge::line::Line;
+use crate::judge::rule::Rule;
+use crate::judge::tail::Tail;
 use crate::point::{Kept, Round, RoundKind};
 use crate::stats;
 use crate::units::show_bytes;
 use crate::verdict::Evidence;
+
+pub const RULE: Rule = Rule::named("growth in rounds");
 
 /// Rounds that must each have added to it. Pools of the last checkpoints or the best results keep three to
 /// five, those of snapshots that are averaged or played against up to ten. Not told apart: a small part
@@ -163,15 +165,12 @@ impl Rounds {
                 )
             }
         };
-        evidence(
-            "growth in rounds",
-            format!(
-                "each {} leaves {} behind, {} of them so far: {why}",
-                self.name(),
-                show_bytes(self.each),
-                self.count
-            ),
-        )
+        RULE.says(format!(
+            "each {} leaves {} behind, {} of them so far: {why}",
+            self.name(),
+            show_bytes(self.each),
+            self.count
+        ))
     }
 }
 
@@ -308,7 +307,7 @@ mod tests {
             crests: vec![1e9; 64],
             ys: (0..64).map(|x| 1e9 + 42e6 * f64::from(x)).collect(),
         };
-        let tail = super::super::tail::describe(&line, 0, 1e5).unwrap();
+        let tail = crate::judge::tail::describe(&line, 0, 1e5).unwrap();
         let rounds: Vec<Round> = (1..190)
             .map(|k| Round {
                 kind: RoundKind::Evaluation,
