@@ -60,6 +60,13 @@ export function evidence(report, moves) {
     links.length > 0 && el("p", { class: "chips" }, "Show in the chart: ", ...links));
 }
 
+/** What an experiment changes: the line to paste, or what to set where no command is known. @param {Experiment} e */
+function experiment(e) {
+  const set = e.changes.flatMap((c) => (c.kind === "env" ? [`${c.name}=${c.value}`] : []));
+  const line = e.command ?? set.join(" ");
+  return line ? [el("pre", { tabindex: "0" }, line)] : [];
+}
+
 /** @param {Explanation} found @param {Moves} moves */
 export function explanation(found, moves) {
   const cards = [];
@@ -74,7 +81,7 @@ export function explanation(found, moves) {
     el("h3", {}, c.title, el("span", { class: "id" }, c.id)), meter(c.score, `fits to ${percent(c.score)}`),
     el("ul", {}, ...c.because.map((b) => el("li", {}, ...linked(b, moves)))),
     el("dl", {}, el("dt", {}, "cause"), el("dd", {}, c.cause), el("dt", {}, "to confirm"),
-      el("dd", {}, c.experiment.says, c.experiment.command && el("pre", { tabindex: "0" }, c.experiment.command),
+      el("dd", {}, c.experiment.says, ...experiment(c.experiment),
         c.experiment.expect && el("span", { class: "quiet" }, ` (expect: ${c.experiment.expect})`)),
       el("dt", {}, "fix"), el("dd", {}, c.fix))));
   if (likely.length) cards.push(card("Suspects", "Entries of the playbook whose signature was measured.", ...likely));

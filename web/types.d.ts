@@ -46,6 +46,15 @@ type Verdict = {
   evidence: { rule: string; says: string }[];
 };
 type Statement = { about: string; says: string };
+type Change =
+  | { kind: "env"; name: string; value: string }
+  | { kind: "flag"; name: string; from: string; to: string }
+  | { kind: "setting"; name: string; to: string }
+  | { kind: "cgroup"; file: string; to: string }
+  | { kind: "hook"; callback: string }
+  | { kind: "code" }
+  | { kind: "probe"; command: string[] };
+type Experiment = { says: string; changes: Change[]; command: string | null; expect: string };
 type Explanation = {
   drivers: {
     name: string; per_unit: number; low: number; high: number; units: number; explains: number;
@@ -58,7 +67,7 @@ type Explanation = {
   } | null;
   candidates: {
     id: string; title: string; score: number; because: string[]; cause: string;
-    experiment: { says: string; command: string | null; expect: string }; fix: string; sources: string[];
+    experiment: Experiment; fix: string; sources: string[];
   }[];
   ruled_out: Statement[];
   untested: Statement[];

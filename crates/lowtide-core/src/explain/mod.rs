@@ -195,10 +195,54 @@ pub struct Candidate {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Experiment {
     pub says: String,
-    /// To paste into a shell today; none where only a change of code can tell.
+    /// What is changed about the job, for a program that carries it out.
+    pub changes: Vec<Change>,
+    /// The same to paste into a shell today; none where a shell cannot change it.
     pub command: Option<String>,
     /// What to expect if this is the cause.
     pub expect: String,
+}
+
+/// One thing that an experiment changes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Change {
+    /// An environment variable of the job; empty is as good as not set.
+    Env { name: String, value: String },
+    /// A flag of its command, as spelled there.
+    Flag {
+        name: String,
+        from: String,
+        to: String,
+    },
+    /// An argument in its code or configuration, by its usual name; `to` is a value, `half`, `twice` or `small`.
+    Setting { name: String, to: String },
+    /// A file of its cgroup.
+    Cgroup { file: String, to: String },
+    /// A callback of the Python package for its trainer.
+    Hook { callback: String },
+    /// Its code: only the words of the experiment say what.
+    Code,
+    /// Nothing: it is looked at with another tool, by this command where one is enough.
+    Probe { command: Vec<String> },
+}
+
+impl Change {
+    /// `NAME=value`, for `env`.
+    pub fn assignment(&self) -> Option<String> {
+        match self {
+            Change::Env { name, value } => Some(format!("{name}={value}")),
+            _ => None,
+        }
+    }
+}
+
+impl Experiment {
+    /// Variables to set, where the job's command is not known and so no line can be made of them.
+    pub fn to_set(&self) -> Vec<String> {
+        let set = self.changes.iter().filter_map(Change::assignment);
+        set.filter(|_| self.command.is_none()).collect()
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -222,6 +222,10 @@ impl Page {
             // Not wrapped: it is to be pasted.
             self.out.push_str(&format!("      {command}\n"));
         }
+        let set = candidate.experiment.to_set();
+        if !set.is_empty() {
+            self.led("    set:   ", &set.join(" "));
+        }
         self.led("    then:  ", &candidate.experiment.expect);
         self.led("    fix:   ", &candidate.fix);
         self.led("    see:   ", &candidate.sources.join(" "));

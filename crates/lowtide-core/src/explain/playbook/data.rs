@@ -1,19 +1,21 @@
 //! What the data keeps: caches per example, file pages, tokenizers, shuffle buffers.
 
+use crate::judge::epoch::SEEN;
 use crate::judge::words::{place, stretch};
 use crate::look::Kind;
 use crate::units::show_bytes;
 use crate::verdict::{BoundKind, Class, Meter};
 
-use super::super::Experiment;
-use super::super::signs::Signs;
+use super::super::signs::{EpochSign, Signs};
 use super::Entry;
-use super::sign::{
-    BARE, CARRIES, Sign, goes_on, in_words, large, not, open, seen, unknown, with_flag,
-};
+use super::experiment::{Expect, Recipe, To, Trial};
+use super::loaders::WORKERS;
+use super::sign::{BARE, CARRIES, Sign, goes_on, large, not, open, seen, unknown};
 
 /// What a spawned worker takes without any data: 0.3 to 0.5 GB with torch imported, and some batches.
 const IMPORTS: f64 = 0.6e9;
+/// One size describes all examples if it explains this share of the growth's variation.
+const ONE_SIZE: f64 = 0.9;
 
 pub(super) const ENTRIES: &[Entry] = &[
     Entry {
@@ -30,7 +32,21 @@ pub(super) const ENTRIES: &[Entry] = &[
         spike: false,
         unseen: false,
         signature: first_touch,
-        experiment: half_the_examples,
+        experiment: Trial {
+            says: "train on half the examples, everything else as it is",
+            change: Recipe::Flag {
+                names: &[
+                    "examples",
+                    "max_train_samples",
+                    "max_samples",
+                    "num_examples",
+                    "train_samples",
+                ],
+                to: To::Half,
+                arm: "half",
+            },
+            expect: Expect::Here(half_the_examples),
+        },
     },
     Entry {
         id: "P03",
@@ -42,15 +58,14 @@ pub(super) const ENTRIES: &[Entry] = &[
         spike: false,
         unseen: false,
         signature: copies_in_workers,
-        experiment: |signs| {
-            with_flag(
-                signs,
-                &["num_workers", "dataloader_num_workers", "workers"],
-                |_| Some("0".to_owned()),
-                "no-workers",
-                "the same job without workers",
-                "what the workers held is gone".to_owned(),
-            )
+        experiment: Trial {
+            says: "the same job without workers",
+            change: Recipe::Flag {
+                names: &WORKERS,
+                to: To::Value("0"),
+                arm: "no-workers",
+            },
+            expect: Expect::Says("what the workers held is gone"),
         },
     },
     Entry {
@@ -63,11 +78,10 @@ pub(super) const ENTRIES: &[Entry] = &[
         spike: false,
         unseen: false,
         signature: mapped_files,
-        experiment: |_| {
-            in_words(
-                "run it under a small memory limit (systemd-run --user --scope -p MemoryMax=…)",
-                "it goes on: the pages are dropped",
-            )
+        experiment: Trial {
+            says: "run it under a small memory limit (systemd-run --user --scope -p MemoryMax=…)",
+            change: Recipe::Cgroup("memory.max", To::Small),
+            expect: Expect::Says("it goes on: the pages are dropped"),
         },
     },
     Entry {
@@ -83,11 +97,10 @@ pub(super) const ENTRIES: &[Entry] = &[
         spike: false,
         unseen: false,
         signature: page_cache,
-        experiment: |_| {
-            in_words(
-                "write to the cgroup's memory.reclaim",
-                "its count falls, the job goes on",
-            )
+        experiment: Trial {
+            says: "write to the cgroup's memory.reclaim",
+            change: Recipe::Probe(&[]),
+            expect: Expect::Says("its count falls, the job goes on"),
         },
     },
     Entry {
@@ -108,11 +121,10 @@ pub(super) const ENTRIES: &[Entry] = &[
                 not_settled_with_an_epoch(signs),
             ]
         },
-        experiment: |_| {
-            in_words(
-                "make the tokenizer anew every thousand steps",
-                "growth starts again from the bottom",
-            )
+        experiment: Trial {
+            says: "make the tokenizer anew every thousand steps",
+            change: Recipe::Code,
+            expect: Expect::Says("growth starts again from the bottom"),
         },
     },
     Entry {
@@ -128,59 +140,76 @@ pub(super) const ENTRIES: &[Entry] = &[
         spike: false,
         unseen: false,
         signature: shuffle_buffer,
-        experiment: |_| {
-            in_words(
-                "halve buffer_size of .shuffle()",
-                "the plateau comes at half the height",
-            )
+        experiment: Trial {
+            says: "halve buffer_size of .shuffle()",
+            change: Recipe::Setting("buffer_size", To::Half),
+            expect: Expect::Says("the plateau comes at half the height"),
         },
     },
 ];
 
 fn first_touch(signs: &Signs) -> Vec<Sign> {
-    let axis = signs.axis;
     let Some(epoch) = &signs.epoch else {
         let by_time = signs
             .bound
             .as_ref()
             .is_some_and(|bound| bound.kind == BoundKind::Epoch);
-        if by_time {
-            return vec![unknown(
-                "growth ended with an epoch, but nothing counts the examples: the callback does, or output like `step 10/500`",
-            )];
-        }
-        return vec![unknown(
-            "the length of an epoch is not known: --examples, --batch and --accumulate tell it, or the callback",
-        )];
+        return vec![unknown(if by_time {
+            "growth ended with an epoch, but nothing counts the examples: the callback does, or output like `step 10/500`"
+        } else {
+            "the length of an epoch is not known: --examples, --batch and --accumulate tell it, or the callback"
+        })];
     };
-    let settled = signs.course.settled;
-    let key = match (signs.class, settled) {
+    let later = if signs.after() >= SEEN * epoch.steps {
+        let level = stretch(signs.axis, signs.after());
+        seen(format!("level for the {level} since"))
+    } else {
+        unknown("not enough of the next epoch was seen")
+    };
+    let private = match signs.share(&[Kind::Shared]) {
+        Some(share) if share >= CARRIES => {
+            not("the growth is shared memory, not what a dataset keeps")
+        }
+        Some(_) => seen("the growth is private memory of the process"),
+        None => unknown(BARE),
+    };
+    vec![
+        ended_with_the_epoch(signs, epoch),
+        one_size(signs, epoch),
+        later,
+        private,
+    ]
+}
+
+fn ended_with_the_epoch(signs: &Signs, epoch: &EpochSign) -> Sign {
+    let end = place(signs.axis, epoch.end);
+    match (signs.class, signs.course.settled) {
         (Class::WarmUp, Some(at)) if epoch.with_it => seen(format!(
             "growth stopped at {}; an epoch is {:.1} steps",
-            place(axis, at),
+            place(signs.axis, at),
             epoch.steps
         )),
         (Class::WarmUp, Some(at)) => not(format!(
-            "growth ended at {}, and not with the epoch at {}",
-            place(axis, at),
-            place(axis, epoch.end)
+            "growth ended at {}, and not with the epoch at {end}",
+            place(signs.axis, at),
         )),
         (Class::TooEarly, _) if signs.growing && signs.course.end > epoch.end => unknown(format!(
-            "growth went on past {}, where the first epoch was thought to end",
-            place(axis, epoch.end)
+            "growth went on past {end}, where the first epoch was thought to end"
         )),
         (Class::Leak, _) => not(format!(
-            "growth goes on after the first epoch, which ended at {}",
-            place(axis, epoch.end)
+            "growth goes on after the first epoch, which ended at {end}"
         )),
         _ => unknown(format!(
-            "the first epoch ends at {}: growth that ends there would be this",
-            place(axis, epoch.end)
+            "the first epoch ends at {end}: growth that ends there would be this"
         )),
-    };
+    }
+}
+
+/// Every example takes about as much as the others.
+fn one_size(signs: &Signs, epoch: &EpochSign) -> Sign {
     let driver = signs.drivers.first().filter(|d| d.name == "new-example");
-    let straight = match driver {
-        Some(driver) if driver.explains >= 0.9 => seen(format!(
+    match driver {
+        Some(driver) if driver.explains >= ONE_SIZE => seen(format!(
             "{} per {} ({} to {}), the same for all of them",
             show_bytes(driver.per_unit),
             if epoch.counted {
@@ -192,51 +221,17 @@ fn first_touch(signs: &Signs) -> Vec<Sign> {
             show_bytes(driver.high)
         )),
         _ => unknown("the size of an example is not clear"),
-    };
-    let later = if signs.after() >= 0.25 * epoch.steps {
-        seen(format!(
-            "level for the {} since",
-            stretch(axis, signs.after())
-        ))
-    } else {
-        unknown("not enough of the next epoch was seen")
-    };
-    let private = match signs.share(&[Kind::Shared]) {
-        Some(share) if share >= CARRIES => {
-            not("the growth is shared memory, not what a dataset keeps")
-        }
-        Some(_) => seen("the growth is private memory of the process"),
-        None => unknown(BARE),
-    };
-    vec![key, straight, later, private]
+    }
 }
 
-fn half_the_examples(signs: &Signs) -> Experiment {
-    let half = |value: &str| -> Option<String> {
-        let count: u64 = value.parse().ok()?;
-        (count > 1).then(|| (count / 2).to_string())
-    };
+fn half_the_examples(signs: &Signs) -> String {
     let at = signs
         .epoch
         .map(|epoch| place(signs.axis, epoch.begin + epoch.steps / 2.0));
-    let expect = match at {
+    match at {
         Some(at) => format!("half the examples: the plateau moves to {at}, at half the rise"),
         None => "half the examples: the plateau comes after half as many steps".to_owned(),
-    };
-    with_flag(
-        signs,
-        &[
-            "examples",
-            "max_train_samples",
-            "max_samples",
-            "num_examples",
-            "train_samples",
-        ],
-        half,
-        "half",
-        "train on half the examples, everything else as it is",
-        expect,
-    )
+    }
 }
 
 fn copies_in_workers(signs: &Signs) -> Vec<Sign> {

@@ -5,7 +5,8 @@ use crate::verdict::Meter;
 
 use super::super::signs::Signs;
 use super::Entry;
-use super::sign::{CARRIES, FLAT, Sign, in_words, not, seen, unknown, with_env};
+use super::experiment::{Expect, Recipe, Trial};
+use super::sign::{CARRIES, FLAT, Sign, not, seen, unknown};
 
 pub(super) const ENTRIES: &[Entry] = &[
     Entry {
@@ -18,13 +19,10 @@ pub(super) const ENTRIES: &[Entry] = &[
         spike: false,
         unseen: false,
         signature: gpu_pieces,
-        experiment: |signs| {
-            with_env(
-                signs,
-                &["PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"],
-                "the same job with expandable segments",
-                "reserved memory stays near what is allocated",
-            )
+        experiment: Trial {
+            says: "the same job with expandable segments",
+            change: Recipe::Env(&[("PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:True")]),
+            expect: Expect::Says("reserved memory stays near what is allocated"),
         },
     },
     Entry {
@@ -37,11 +35,10 @@ pub(super) const ENTRIES: &[Entry] = &[
         spike: false,
         unseen: false,
         signature: gpu_outside,
-        experiment: |_| {
-            in_words(
-                "start workers with CUDA_VISIBLE_DEVICES= (empty)",
-                "what the workers held on the GPU is gone",
-            )
+        experiment: Trial {
+            says: "start workers with CUDA_VISIBLE_DEVICES= (empty)",
+            change: Recipe::Code,
+            expect: Expect::Says("what the workers held on the GPU is gone"),
         },
     },
 ];

@@ -5,7 +5,8 @@ use crate::verdict::Class;
 
 use super::super::signs::{Climb, Signs};
 use super::Entry;
-use super::sign::{BARE, Sign, goes_on, in_words, not, open, seen, unknown, with_env};
+use super::experiment::{Expect, Recipe, Trial};
+use super::sign::{BARE, Sign, goes_on, not, open, seen, unknown};
 
 /// Threads or open files that are more than a pool that starts late: so many, and so many times.
 const MANY: f64 = 10.0;
@@ -29,11 +30,10 @@ pub(super) const ENTRIES: &[Entry] = &[
         spike: false,
         unseen: false,
         signature: threads,
-        experiment: |_| {
-            in_words(
-                "threading.enumerate() or py-spy dump at two steps",
-                "the same waiting function, ever more often",
-            )
+        experiment: Trial {
+            says: "threading.enumerate() or py-spy dump at two steps",
+            change: Recipe::Probe(&[]),
+            expect: Expect::Says("the same waiting function, ever more often"),
         },
     },
     Entry {
@@ -46,16 +46,13 @@ pub(super) const ENTRIES: &[Entry] = &[
         spike: false,
         unseen: false,
         signature: open_files,
-        experiment: |signs| {
-            with_env(
-                signs,
-                &[
-                    "PYTHONWARNINGS=always::ResourceWarning",
-                    "PYTHONTRACEMALLOC=5",
-                ],
-                "the same job with warnings about unclosed files",
-                "the warning names where they were opened",
-            )
+        experiment: Trial {
+            says: "the same job with warnings about unclosed files",
+            change: Recipe::Env(&[
+                ("PYTHONWARNINGS", "always::ResourceWarning"),
+                ("PYTHONTRACEMALLOC", "5"),
+            ]),
+            expect: Expect::Says("the warning names where they were opened"),
         },
     },
 ];

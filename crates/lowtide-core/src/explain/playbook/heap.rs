@@ -6,9 +6,11 @@ use crate::units::show_bytes;
 
 use super::super::signs::{ReservedSign, Signs};
 use super::Entry;
+use super::experiment::{Expect, Recipe, Trial};
+use super::pools::NEW_MAPS;
 use super::sign::{
-    BARE, CARRIES, FREED, MALLOC_IN_USE, Sign, Tensors, being_filled, carried_by, goes_on,
-    in_words, large, not, open, seen, tensors, unknown, with_env,
+    BARE, CARRIES, FLAT, FREED, MALLOC_IN_USE, MORE_OBJECTS, START, Sign, Tensors, being_filled,
+    carried_by, goes_on, large, not, open, seen, tensors, unknown,
 };
 
 /// Freed memory takes part in the growth from this share on.
@@ -29,13 +31,15 @@ pub(super) const ENTRIES: &[Entry] = &[
         spike: false,
         unseen: false,
         signature: freed_but_held,
-        experiment: |signs| {
-            with_env(
-                signs,
-                &["MALLOC_ARENA_MAX=2", "MALLOC_TRIM_THRESHOLD_=131072"],
-                "the same job with two arenas and early trimming (lowtide.cleanup.MemoryCleanup(trim=True) measures a trim)",
+        experiment: Trial {
+            says: "the same job with two arenas and early trimming (lowtide.cleanup.MemoryCleanup(trim=True) measures a trim)",
+            change: Recipe::Env(&[
+                ("MALLOC_ARENA_MAX", "2"),
+                ("MALLOC_TRIM_THRESHOLD_", "131072"),
+            ]),
+            expect: Expect::Says(
                 "the plateau is lower; if it is not, holes inside pages keep it: try jemalloc",
-            )
+            ),
         },
     },
     Entry {
@@ -48,13 +52,10 @@ pub(super) const ENTRIES: &[Entry] = &[
         spike: false,
         unseen: false,
         signature: large_in_heap,
-        experiment: |signs| {
-            with_env(
-                signs,
-                &["MALLOC_MMAP_THRESHOLD_=131072"],
-                "the same job with a fixed mmap threshold",
-                "freed large blocks go back to the system, the floor is lower",
-            )
+        experiment: Trial {
+            says: "the same job with a fixed mmap threshold",
+            change: Recipe::Env(&[("MALLOC_MMAP_THRESHOLD_", "131072")]),
+            expect: Expect::Says("freed large blocks go back to the system, the floor is lower"),
         },
     },
     Entry {
@@ -67,13 +68,10 @@ pub(super) const ENTRIES: &[Entry] = &[
         spike: false,
         unseen: false,
         signature: huge_pages,
-        experiment: |signs| {
-            with_env(
-                signs,
-                &["GLIBC_TUNABLES=glibc.malloc.hugetlb=0"],
-                "the same job without huge pages for malloc (or THP=madvise for the machine)",
-                "the floor is lower",
-            )
+        experiment: Trial {
+            says: "the same job without huge pages for malloc (or THP=madvise for the machine)",
+            change: Recipe::Env(&[("GLIBC_TUNABLES", "glibc.malloc.hugetlb=0")]),
+            expect: Expect::Says("the floor is lower"),
         },
     },
     Entry {
@@ -86,11 +84,10 @@ pub(super) const ENTRIES: &[Entry] = &[
         spike: false,
         unseen: false,
         signature: loaded_first,
-        experiment: |_| {
-            in_words(
-                "lowtide.cleanup: one trim right after loading",
-                "memory falls by about the model's size",
-            )
+        experiment: Trial {
+            says: "lowtide.cleanup: one trim right after loading",
+            change: Recipe::Hook("lowtide.cleanup.MemoryCleanup(trim=True)"),
+            expect: Expect::Says("memory falls by about the model's size"),
         },
     },
     Entry {
@@ -103,11 +100,10 @@ pub(super) const ENTRIES: &[Entry] = &[
         spike: false,
         unseen: false,
         signature: python_objects,
-        experiment: |_| {
-            in_words(
-                "LowtideCallback(tracemalloc=Window(20, 40)) names the lines of code whose objects stayed",
-                "one line leads",
-            )
+        experiment: Trial {
+            says: "LowtideCallback(tracemalloc=Window(20, 40)) names the lines of code whose objects stayed",
+            change: Recipe::Hook("lowtide.hf.LowtideCallback(tracemalloc=Window(20, 40))"),
+            expect: Expect::Says("one line leads"),
         },
     },
     Entry {
@@ -120,11 +116,10 @@ pub(super) const ENTRIES: &[Entry] = &[
         spike: false,
         unseen: false,
         signature: kept_blocks,
-        experiment: |_| {
-            in_words(
-                "one short run under heaptrack, or memray run --native, and look at what is alive at the end",
-                "one call stack holds the growth",
-            )
+        experiment: Trial {
+            says: "one short run under heaptrack, or memray run --native, and look at what is alive at the end",
+            change: Recipe::Probe(&[]),
+            expect: Expect::Says("one call stack holds the growth"),
         },
     },
     Entry {
@@ -137,11 +132,12 @@ pub(super) const ENTRIES: &[Entry] = &[
         spike: false,
         unseen: false,
         signature: mappings,
-        experiment: |_| {
-            in_words(
-                "strace -f -e mmap,munmap on the process for some steps",
+        experiment: Trial {
+            says: "strace -f -e mmap,munmap on the process for some steps",
+            change: Recipe::Probe(&[]),
+            expect: Expect::Says(
                 "mmap without its munmap; no mmap at all: one that was there before is being filled",
-            )
+            ),
         },
     },
 ];
@@ -205,7 +201,7 @@ fn freed_but_held(signs: &Signs) -> Vec<Sign> {
 fn large_in_heap(signs: &Signs) -> Vec<Sign> {
     // Freed memory is there without large blocks too: they are what tells this one apart.
     let key = match (signs.blocks, signs.memory_that_grew()) {
-        (Some(blocks), Some(memory)) if blocks.large >= 0.1 * memory.grew => seen(format!(
+        (Some(blocks), Some(memory)) if blocks.large >= FLAT * memory.grew => seen(format!(
             "blocks between 128 kB and 32 MB in the heap: {} more",
             show_bytes(blocks.large)
         )),
@@ -281,7 +277,8 @@ fn loaded_first(signs: &Signs) -> Vec<Sign> {
 /// Memory that was there from the start explains no growth.
 fn goes_on_or_not_at_all(signs: &Signs) -> Sign {
     let course = &signs.course;
-    if course.from <= course.begin && course.to - course.begin <= 0.1 * (course.end - course.begin)
+    if course.from <= course.begin
+        && course.to - course.begin <= START * (course.end - course.begin)
     {
         seen("the growth was at the start")
     } else {
@@ -291,7 +288,7 @@ fn goes_on_or_not_at_all(signs: &Signs) -> Sign {
 
 fn python_objects(signs: &Signs) -> Vec<Sign> {
     let objects = match &signs.inside {
-        Some(inside) if inside.span.last.objects > 1.05 * inside.span.first.objects => {
+        Some(inside) if inside.span.last.objects > MORE_OBJECTS * inside.span.first.objects => {
             seen(format!(
                 "objects that the collector knows: {:.0} -> {:.0}",
                 inside.span.first.objects, inside.span.last.objects
@@ -333,7 +330,7 @@ fn kept_blocks(signs: &Signs) -> Vec<Sign> {
 
 fn mappings(signs: &Signs) -> Vec<Sign> {
     let maps = match &signs.counts {
-        Some(counts) if counts.last.maps > counts.first.maps + 10 => seen(format!(
+        Some(counts) if counts.last.maps > counts.first.maps + NEW_MAPS => seen(format!(
             "mappings {} -> {}",
             counts.first.maps, counts.last.maps
         )),

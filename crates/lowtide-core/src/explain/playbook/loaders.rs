@@ -7,12 +7,18 @@ use crate::verdict::{Class, Meter};
 
 use super::super::signs::Signs;
 use super::Entry;
+use super::experiment::{Expect, Recipe, To, Trial};
 use super::sign::{
-    BARE, CARRIES, FLAT, Sign, being_filled, carried_by, goes_on, in_words, large, not, of_a_leak,
-    seen, unknown, with_flag,
+    BARE, CARRIES, ECHO, FLAT, Sign, being_filled, carried_by, goes_on, large, not, of_a_leak,
+    seen, unknown,
 };
 
-const WORKERS: [&str; 3] = ["num_workers", "dataloader_num_workers", "workers"];
+/// What people call the number of workers, and how far they read ahead.
+pub(super) const WORKERS: [&str; 3] = ["num_workers", "dataloader_num_workers", "workers"];
+const PREFETCH: [&str; 2] = ["prefetch_factor", "dataloader_prefetch_factor"];
+
+/// A second pool as large as the first.
+const DOUBLED: u64 = 2;
 
 pub(super) const ENTRIES: &[Entry] = &[
     Entry {
@@ -29,15 +35,14 @@ pub(super) const ENTRIES: &[Entry] = &[
         spike: false,
         unseen: true,
         signature: copy_on_read,
-        experiment: |signs| {
-            with_flag(
-                signs,
-                &WORKERS,
-                |_| Some("0".to_owned()),
-                "no-workers",
-                "the same job without workers (num_workers=0)",
-                "the tree's sum stays level".to_owned(),
-            )
+        experiment: Trial {
+            says: "the same job without workers (num_workers=0)",
+            change: Recipe::Flag {
+                names: &WORKERS,
+                to: To::Value("0"),
+                arm: "no-workers",
+            },
+            expect: Expect::Says("the tree's sum stays level"),
         },
     },
     Entry {
@@ -53,21 +58,14 @@ pub(super) const ENTRIES: &[Entry] = &[
         spike: false,
         unseen: false,
         signature: shared_batches,
-        experiment: |signs| {
-            with_flag(
-                signs,
-                &["prefetch_factor", "dataloader_prefetch_factor"],
-                |value| {
-                    value
-                        .parse::<u64>()
-                        .ok()
-                        .filter(|n| *n > 1)
-                        .map(|n| (n / 2).to_string())
-                },
-                "prefetch",
-                "halve prefetch_factor, or the workers",
-                "shared memory halves if it is the queue; a leak keeps its pace".to_owned(),
-            )
+        experiment: Trial {
+            says: "halve prefetch_factor, or the workers",
+            change: Recipe::Flag {
+                names: &PREFETCH,
+                to: To::Half,
+                arm: "prefetch",
+            },
+            expect: Expect::Says("shared memory halves if it is the queue; a leak keeps its pace"),
         },
     },
     Entry {
@@ -80,15 +78,14 @@ pub(super) const ENTRIES: &[Entry] = &[
         spike: false,
         unseen: false,
         signature: prefetch,
-        experiment: |signs| {
-            with_flag(
-                signs,
-                &["prefetch_factor", "dataloader_prefetch_factor"],
-                |value| value.parse::<u64>().ok().map(|n| (2 * n).to_string()),
-                "prefetch",
-                "double prefetch_factor",
-                "each stair doubles".to_owned(),
-            )
+        experiment: Trial {
+            says: "double prefetch_factor",
+            change: Recipe::Flag {
+                names: &PREFETCH,
+                to: To::Twice,
+                arm: "prefetch",
+            },
+            expect: Expect::Says("each stair doubles"),
         },
     },
     Entry {
@@ -104,11 +101,10 @@ pub(super) const ENTRIES: &[Entry] = &[
         spike: false,
         unseen: false,
         signature: second_pool,
-        experiment: |_| {
-            in_words(
-                "evaluate with num_workers=0",
-                "the stair at the first evaluation is gone",
-            )
+        experiment: Trial {
+            says: "evaluate with num_workers=0",
+            change: Recipe::Setting("num_workers of the evaluation", To::Value("0")),
+            expect: Expect::Says("the stair at the first evaluation is gone"),
         },
     },
     Entry {
@@ -124,15 +120,14 @@ pub(super) const ENTRIES: &[Entry] = &[
         spike: false,
         unseen: false,
         signature: worker_leak,
-        experiment: |signs| {
-            with_flag(
-                signs,
-                &WORKERS,
-                |_| Some("0".to_owned()),
-                "no-workers",
-                "the same job without workers: the loader's code runs in the trainer",
-                "the trainer grows at the workers' pace".to_owned(),
-            )
+        experiment: Trial {
+            says: "the same job without workers: the loader's code runs in the trainer",
+            change: Recipe::Flag {
+                names: &WORKERS,
+                to: To::Value("0"),
+                arm: "no-workers",
+            },
+            expect: Expect::Says("the trainer grows at the workers' pace"),
         },
     },
     Entry {
@@ -145,11 +140,10 @@ pub(super) const ENTRIES: &[Entry] = &[
         spike: false,
         unseen: false,
         signature: unmapped,
-        experiment: |_| {
-            in_words(
-                "list /dev/shm with its dates, and fuser on each file",
-                "files that no process has open",
-            )
+        experiment: Trial {
+            says: "list /dev/shm with its dates, and fuser on each file",
+            change: Recipe::Probe(&[]),
+            expect: Expect::Says("files that no process has open"),
         },
     },
 ];
@@ -245,7 +239,7 @@ fn second_pool(signs: &Signs) -> Vec<Sign> {
     };
     let before = counted.worker_starts - counted.later_workers.min(counted.worker_starts);
     let alive = workers.count as u64;
-    let key = if counted.evaluations > 0 && before > 0 && alive >= 2 * before {
+    let key = if counted.evaluations > 0 && before > 0 && alive >= DOUBLED * before {
         seen(format!(
             "{before} workers before the first evaluation, {alive} alive at a time after it"
         ))
@@ -287,7 +281,7 @@ fn worker_leak(signs: &Signs) -> Vec<Sign> {
         return Vec::new();
     };
     let trainer = match signs.watched_grew {
-        Some(grew) if worker && grew < 0.3 * signs.course.grew => seen(format!(
+        Some(grew) if worker && grew < ECHO * signs.course.grew => seen(format!(
             "the watched process grew by {} only",
             show_bytes(grew.max(0.0))
         )),

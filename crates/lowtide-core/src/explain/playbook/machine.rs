@@ -4,12 +4,12 @@ use crate::look::Kind;
 use crate::units::show_bytes;
 use crate::verdict::Class;
 
-use super::super::Experiment;
 use super::super::signs::Signs;
 use super::Entry;
+use super::experiment::{Expect, Recipe, To, Trial};
 use super::sign::{
-    BARE, CARRIES, FLAT, Sign, carried_by, goes_on, in_words, large, not, of_a_leak, open, seen,
-    unknown,
+    BARE, CARRIES, ECHO, FLAT, MORE_OBJECTS, Sign, carried_by, goes_on, large, not, of_a_leak,
+    open, seen, unknown,
 };
 
 /// A collection that frees this share of the level had something to free.
@@ -18,8 +18,6 @@ const COLLECTED: f64 = 0.01;
 const CALLS: u64 = 3;
 /// The patch releases of CPython 3.14 that have the incremental collector; 3.14.5 is generational again.
 const INCREMENTAL: std::ops::RangeInclusive<u32> = 0..=4;
-/// Objects that the collector knows have grown in number from this factor on.
-const MORE_OBJECTS: f64 = 1.05;
 /// Swap takes part from this share of the growth on.
 const SWAPPED: f64 = 0.3;
 /// Seconds of waiting for memory that are no accident.
@@ -39,11 +37,10 @@ pub(super) const ENTRIES: &[Entry] = &[
         spike: true,
         unseen: false,
         signature: cycles,
-        experiment: |_| {
-            in_words(
-                "callbacks=[lowtide.cleanup.MemoryCleanup(every=10, trim=False)]: it says what each gc.collect() freed",
-                "collections free as much as the teeth are high",
-            )
+        experiment: Trial {
+            says: "callbacks=[lowtide.cleanup.MemoryCleanup(every=10, trim=False)]: it says what each gc.collect() freed",
+            change: Recipe::Hook("lowtide.cleanup.MemoryCleanup(every=10, trim=False)"),
+            expect: Expect::Says("collections free as much as the teeth are high"),
         },
     },
     Entry {
@@ -60,11 +57,12 @@ pub(super) const ENTRIES: &[Entry] = &[
         spike: false,
         unseen: false,
         signature: slow_collector,
-        experiment: |_| {
-            in_words(
-                "callbacks=[lowtide.cleanup.MemoryCleanup(every=10, trim=False)], which calls gc.collect(), or the same job with Python 3.14.5 or 3.13",
+        experiment: Trial {
+            says: "callbacks=[lowtide.cleanup.MemoryCleanup(every=10, trim=False)], which calls gc.collect(), or the same job with Python 3.14.5 or 3.13",
+            change: Recipe::Hook("lowtide.cleanup.MemoryCleanup(every=10, trim=False)"),
+            expect: Expect::Says(
                 "memory comes back with each call; with the other Python the growth is gone",
-            )
+            ),
         },
     },
     Entry {
@@ -80,7 +78,11 @@ pub(super) const ENTRIES: &[Entry] = &[
         spike: false,
         unseen: false,
         signature: controller,
-        experiment: |_| in_words("half the rollout batch", "half the growth per step"),
+        experiment: Trial {
+            says: "half the rollout batch",
+            change: Recipe::Setting("rollout batch", To::Half),
+            expect: Expect::Says("half the growth per step"),
+        },
     },
     Entry {
         id: "P30",
@@ -92,11 +94,10 @@ pub(super) const ENTRIES: &[Entry] = &[
         spike: false,
         unseen: false,
         signature: swapped,
-        experiment: |_| {
-            in_words(
-                "the same job in a cgroup with memory.swap.max=0",
-                "RSS grows as RSS + swap did",
-            )
+        experiment: Trial {
+            says: "the same job in a cgroup with memory.swap.max=0",
+            change: Recipe::Cgroup("memory.swap.max", To::Value("0")),
+            expect: Expect::Says("RSS grows as RSS + swap did"),
         },
     },
     Entry {
@@ -109,10 +110,10 @@ pub(super) const ENTRIES: &[Entry] = &[
         spike: false,
         unseen: false,
         signature: sibling,
-        experiment: |_| Experiment {
-            says: "one look at all processes of the job".to_owned(),
-            command: Some("lowtide ps".to_owned()),
-            expect: "the named process is larger at each look".to_owned(),
+        experiment: Trial {
+            says: "one look at all processes of the job",
+            change: Recipe::Probe(&["lowtide", "ps"]),
+            expect: Expect::Says("the named process is larger at each look"),
         },
     },
     Entry {
@@ -125,11 +126,10 @@ pub(super) const ENTRIES: &[Entry] = &[
         spike: false,
         unseen: false,
         signature: rank_zero,
-        experiment: |_| {
-            in_words(
-                "the same job without what only rank 0 does (logging, evaluation)",
-                "rank 0 is as level as the others",
-            )
+        experiment: Trial {
+            says: "the same job without what only rank 0 does (logging, evaluation)",
+            change: Recipe::Code,
+            expect: Expect::Says("rank 0 is as level as the others"),
         },
     },
     Entry {
@@ -142,11 +142,10 @@ pub(super) const ENTRIES: &[Entry] = &[
         spike: false,
         unseen: false,
         signature: slab,
-        experiment: |_| {
-            in_words(
-                "read slab_reclaimable in the cgroup's memory.stat; echo 2 > /proc/sys/vm/drop_caches",
-                "the count falls",
-            )
+        experiment: Trial {
+            says: "read slab_reclaimable in the cgroup's memory.stat; echo 2 > /proc/sys/vm/drop_caches",
+            change: Recipe::Probe(&[]),
+            expect: Expect::Says("the count falls"),
         },
     },
 ];
@@ -302,7 +301,7 @@ fn rank_zero(signs: &Signs) -> Vec<Sign> {
     let others = signs.ranks.iter().filter(|(rank, _)| *rank != 0);
     let most = others.map(|(_, grew)| *grew).fold(0.0, f64::max);
     vec![
-        if first >= CARRIES * signs.course.grew && most < 0.3 * first {
+        if first >= CARRIES * signs.course.grew && most < ECHO * first {
             seen(format!(
                 "rank 0 grew by {}, the others by {} at most",
                 show_bytes(first),

@@ -6,6 +6,7 @@
 //! commoner and harmless has too is no claim: the entry is untested then, with what would part them.
 
 mod data;
+mod experiment;
 mod gpu;
 mod handles;
 mod heap;
@@ -24,7 +25,8 @@ pub(crate) use sign::Sign;
 use crate::verdict::Class;
 
 use super::signs::Signs;
-use super::{Candidate, Experiment, Statement};
+use super::{Candidate, Statement};
+use experiment::Trial;
 
 /// Less than half of a signature is no claim.
 const LEAST_SCORE: f64 = 0.5;
@@ -46,7 +48,7 @@ pub(crate) struct Entry {
     /// Speaks of excursions, not of a floor that grows.
     pub spike: bool,
     pub signature: fn(&Signs) -> Vec<Sign>,
-    pub experiment: fn(&Signs) -> Experiment,
+    pub experiment: Trial,
 }
 
 /// All of it, in the order of the table.
@@ -143,7 +145,7 @@ impl Entry {
                 score,
                 because: seen,
                 cause: self.cause.to_owned(),
-                experiment: (self.experiment)(signs),
+                experiment: self.experiment.on(signs),
                 fix: self.fix.to_owned(),
                 sources: self.sources.iter().map(|s| (*s).to_owned()).collect(),
             });

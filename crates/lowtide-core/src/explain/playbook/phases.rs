@@ -6,9 +6,9 @@ use crate::verdict::Axis;
 
 use super::super::signs::{Excursion, Signs};
 use super::Entry;
+use super::experiment::{Expect, Recipe, To, Trial};
 use super::sign::{
-    BARE, Sign, carried_by, goes_on, in_words, large, not, not_ended, of_a_leak, seen, unknown,
-    with_env, with_flag,
+    BARE, Sign, carried_by, goes_on, large, not, not_ended, of_a_leak, seen, unknown,
 };
 
 /// What stays after an excursion, as a share of it, when it "returns".
@@ -33,21 +33,14 @@ pub(super) const ENTRIES: &[Entry] = &[
         spike: true,
         unseen: false,
         signature: eval_ramp,
-        experiment: |signs| {
-            with_flag(
-                signs,
-                &["eval_examples", "max_eval_samples", "eval_samples"],
-                |value| {
-                    value
-                        .parse::<u64>()
-                        .ok()
-                        .filter(|n| *n > 1)
-                        .map(|n| (n / 2).to_string())
-                },
-                "half-eval",
-                "evaluate on half the examples, or set prediction_loss_only=True",
-                "the excursion is half as high, or gone".to_owned(),
-            )
+        experiment: Trial {
+            says: "evaluate on half the examples, or set prediction_loss_only=True",
+            change: Recipe::Flag {
+                names: &["eval_examples", "max_eval_samples", "eval_samples"],
+                to: To::Half,
+                arm: "half-eval",
+            },
+            expect: Expect::Says("the excursion is half as high, or gone"),
         },
     },
     Entry {
@@ -72,11 +65,10 @@ pub(super) const ENTRIES: &[Entry] = &[
                 None => not("growth does not come with evaluations"),
             }]
         },
-        experiment: |_| {
-            in_words(
-                "the same job without evaluation (eval_strategy=no, limit_val_batches=0)",
-                "the stairs are gone",
-            )
+        experiment: Trial {
+            says: "the same job without evaluation (eval_strategy=no, limit_val_batches=0)",
+            change: Recipe::Setting("eval_strategy", To::Value("no")),
+            expect: Expect::Says("the stairs are gone"),
         },
     },
     Entry {
@@ -92,15 +84,14 @@ pub(super) const ENTRIES: &[Entry] = &[
         spike: true,
         unseen: false,
         signature: saves,
-        experiment: |signs| {
-            with_flag(
-                signs,
-                &["save_steps", "save_every"],
-                |value| value.parse::<u64>().ok().map(|n| (2 * n).to_string()),
-                "rarer-saves",
-                "save half as often",
-                "half as many rises, of the same height".to_owned(),
-            )
+        experiment: Trial {
+            says: "save half as often",
+            change: Recipe::Flag {
+                names: &["save_steps", "save_every"],
+                to: To::Twice,
+                arm: "rarer-saves",
+            },
+            expect: Expect::Says("half as many rises, of the same height"),
         },
     },
     Entry {
@@ -116,13 +107,10 @@ pub(super) const ENTRIES: &[Entry] = &[
         spike: false,
         unseen: false,
         signature: loggers,
-        experiment: |signs| {
-            with_env(
-                signs,
-                &["WANDB_MODE=disabled", "MLFLOW_TRACKING_URI="],
-                "the same job without its loggers (or log ten times as rarely)",
-                "the growth is gone, or a tenth",
-            )
+        experiment: Trial {
+            says: "the same job without its loggers (or log ten times as rarely)",
+            change: Recipe::Env(&[("WANDB_MODE", "disabled"), ("MLFLOW_TRACKING_URI", "")]),
+            expect: Expect::Says("the growth is gone, or a tenth"),
         },
     },
     Entry {
@@ -135,11 +123,10 @@ pub(super) const ENTRIES: &[Entry] = &[
         spike: false,
         unseen: false,
         signature: metric_lists,
-        experiment: |_| {
-            in_words(
-                "LowtideCallback() counts objects by type: look at what grew at the end",
-                "dict, float or list lead",
-            )
+        experiment: Trial {
+            says: "LowtideCallback() counts objects by type: look at what grew at the end",
+            change: Recipe::Hook("lowtide.hf.LowtideCallback()"),
+            expect: Expect::Says("dict, float or list lead"),
         },
     },
     Entry {
@@ -155,13 +142,10 @@ pub(super) const ENTRIES: &[Entry] = &[
         spike: false,
         unseen: false,
         signature: profilers,
-        experiment: |signs| {
-            with_env(
-                signs,
-                &["PYTHONTRACEMALLOC=0"],
-                "the same job without the profiler",
-                "the growth is gone",
-            )
+        experiment: Trial {
+            says: "the same job without the profiler",
+            change: Recipe::Env(&[("PYTHONTRACEMALLOC", "0")]),
+            expect: Expect::Says("the growth is gone"),
         },
     },
 ];

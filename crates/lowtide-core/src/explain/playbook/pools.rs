@@ -8,10 +8,11 @@ use crate::units::show_bytes;
 
 use super::super::signs::Signs;
 use super::Entry;
-use super::sign::{CARRIES, Sign, being_filled, in_words, not, seen, unknown, with_env};
+use super::experiment::{Expect, Recipe, To, Trial};
+use super::sign::{CARRIES, Sign, being_filled, not, seen, unknown};
 
 /// More mappings than this are new ones; fewer come and go with threads and libraries.
-const NEW_MAPS: u64 = 10;
+pub(super) const NEW_MAPS: u64 = 10;
 
 pub(super) const ENTRIES: &[Entry] = &[
     Entry {
@@ -31,11 +32,10 @@ pub(super) const ENTRIES: &[Entry] = &[
             (Some(reserved), None) => vec![not(being_filled(signs, reserved))],
             (None, None) => Vec::new(),
         },
-        experiment: |_| {
-            in_words(
-                "np.full instead of np.zeros, or write to every page at the start (buffer[...] = 0)",
-                "all of it is there at step 1, and memory is level after that",
-            )
+        experiment: Trial {
+            says: "np.full instead of np.zeros, or write to every page at the start (buffer[...] = 0)",
+            change: Recipe::Code,
+            expect: Expect::Says("all of it is there at step 1, and memory is level after that"),
         },
     },
     Entry {
@@ -51,13 +51,12 @@ pub(super) const ENTRIES: &[Entry] = &[
         spike: false,
         unseen: false,
         signature: |signs| arenas(signs, &[Pool::Arrow]),
-        experiment: |signs| {
-            with_env(
-                signs,
-                &["ARROW_DEFAULT_MEMORY_POOL=system"],
-                "the same job with malloc as Arrow's pool, so that looks see its blocks; pa.total_allocated_bytes() at each step says what is in use",
+        experiment: Trial {
+            says: "the same job with malloc as Arrow's pool, so that looks see its blocks; pa.total_allocated_bytes() at each step says what is in use",
+            change: Recipe::Env(&[("ARROW_DEFAULT_MEMORY_POOL", "system")]),
+            expect: Expect::Says(
                 "the growth is in malloc's blocks, and pa.total_allocated_bytes() rises with it if something keeps tables",
-            )
+            ),
         },
     },
     Entry {
@@ -74,13 +73,12 @@ pub(super) const ENTRIES: &[Entry] = &[
         spike: false,
         unseen: false,
         signature: |signs| arenas(signs, &[Pool::Torch]),
-        experiment: |signs| {
-            with_env(
-                signs,
-                &["MIMALLOC_PURGE_DELAY=0"],
-                "the same job with freed pages given back at once",
+        experiment: Trial {
+            says: "the same job with freed pages given back at once",
+            change: Recipe::Env(&[("MIMALLOC_PURGE_DELAY", "0")]),
+            expect: Expect::Says(
                 "a lower floor: it was freed but held; the same growth: tensors are kept (LowtideCallback() counts them)",
-            )
+            ),
         },
     },
     Entry {
@@ -93,11 +91,10 @@ pub(super) const ENTRIES: &[Entry] = &[
         spike: false,
         unseen: false,
         signature: |signs| arenas(signs, &[Pool::Jvm]),
-        experiment: |_| {
-            in_words(
-                "jcmd PID GC.heap_info at two steps, and the same job with half the -Xmx",
-                "the growth ends at -Xmx, at half of it with half",
-            )
+        experiment: Trial {
+            says: "jcmd PID GC.heap_info at two steps, and the same job with half the -Xmx",
+            change: Recipe::Setting("-Xmx", To::Half),
+            expect: Expect::Says("the growth ends at -Xmx, at half of it with half"),
         },
     },
     Entry {
@@ -113,13 +110,10 @@ pub(super) const ENTRIES: &[Entry] = &[
         spike: false,
         unseen: false,
         signature: |signs| arenas(signs, &[Pool::Jemalloc, Pool::Tcmalloc, Pool::Mimalloc]),
-        experiment: |signs| {
-            with_env(
-                signs,
-                &["LD_PRELOAD="],
-                "the same job with glibc's malloc, whose blocks a look can tell from what it holds",
-                "looks show whether the growth is in use",
-            )
+        experiment: Trial {
+            says: "the same job with glibc's malloc, whose blocks a look can tell from what it holds",
+            change: Recipe::Env(&[("LD_PRELOAD", "")]),
+            expect: Expect::Says("looks show whether the growth is in use"),
         },
     },
 ];

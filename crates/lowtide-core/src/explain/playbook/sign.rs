@@ -5,13 +5,20 @@ use crate::look::Kind;
 use crate::units::show_bytes;
 use crate::verdict::Class;
 
-use super::super::Experiment;
 use super::super::signs::{ReservedSign, Signs};
 
 /// A kind of memory carries the growth from this share on.
 pub(super) const CARRIES: f64 = 0.5;
 /// Below this share it does not take part.
 pub(super) const FLAT: f64 = 0.1;
+/// Growth elsewhere below this share of it is its echo (what ranks and workers share), and not the same thing.
+pub(super) const ECHO: f64 = 0.3;
+/// A size is worth a claim from this share of the job's level on.
+const LARGE: f64 = 0.1;
+/// Growth was a matter of the start if it was over in this share of what was watched.
+pub(super) const START: f64 = 0.1;
+/// Objects that the collector knows have grown in number from this factor on.
+pub(super) const MORE_OBJECTS: f64 = 1.05;
 /// Tensors explain a growth from this share of it on: what is kept with them is never all of it.
 const TENSOR_SHARE: f64 = 0.3;
 /// Tensors with a graph that are left over from each step, at least, when graphs are kept.
@@ -243,103 +250,7 @@ pub(super) fn is_trainer(signs: &Signs) -> Sign {
     }
 }
 
-/// A share of the job's level that is worth a claim.
+/// Whether so many bytes are worth a claim.
 pub(super) fn large(signs: &Signs, bytes: f64) -> bool {
-    bytes >= 0.1 * signs.course.level.max(1.0)
-}
-
-/// The same job with something changed, for a shell.
-fn rerun(signs: &Signs, prefix: &[&str], command: &[String], arm: &str) -> Option<String> {
-    if command.is_empty() {
-        return None;
-    }
-    let words: Vec<String> = prefix
-        .iter()
-        .map(|word| quoted(word))
-        .chain(command.iter().map(|word| quoted(word)))
-        .collect();
-    Some(format!(
-        "lowtide run -o {arm} -- {}; lowtide check {arm} --baseline {}",
-        words.join(" "),
-        quoted(&signs.job.name)
-    ))
-}
-
-/// An experiment that sets environment variables.
-pub(super) fn with_env(signs: &Signs, set: &[&str], says: &str, expect: &str) -> Experiment {
-    let mut prefix = vec!["env"];
-    prefix.extend(set);
-    let name = set
-        .first()
-        .and_then(|set| set.split('=').next())
-        .unwrap_or("arm");
-    let arm = name.trim_matches('_').to_lowercase().replace('_', "-");
-    Experiment {
-        says: says.to_owned(),
-        command: rerun(signs, &prefix, &signs.job.command, &arm),
-        expect: expect.to_owned(),
-    }
-}
-
-/// An experiment that changes the value of a flag, if the command has one of these.
-pub(super) fn with_flag(
-    signs: &Signs,
-    flags: &[&str],
-    change: impl Fn(&str) -> Option<String>,
-    arm: &str,
-    says: &str,
-    expect: String,
-) -> Experiment {
-    let mut command = signs.job.command.clone();
-    let mut changed = false;
-    for at in 0..command.len() {
-        let word = command[at].clone();
-        let (name, value) = match word.split_once('=') {
-            Some((name, value)) => (name, Some(value)),
-            None => (word.as_str(), None),
-        };
-        if !flags.contains(&name.replace('-', "_").trim_start_matches('_'))
-            || !word.starts_with('-')
-        {
-            continue;
-        }
-        let new = match value {
-            Some(value) => change(value).map(|new| (at, format!("{name}={new}"))),
-            None => command
-                .get(at + 1)
-                .and_then(|v| change(v))
-                .map(|new| (at + 1, new)),
-        };
-        if let Some((at, new)) = new {
-            command[at] = new;
-            changed = true;
-        }
-    }
-    Experiment {
-        says: says.to_owned(),
-        command: if changed {
-            rerun(signs, &[], &command, arm)
-        } else {
-            None
-        },
-        expect,
-    }
-}
-
-pub(super) fn in_words(says: &str, expect: &str) -> Experiment {
-    Experiment {
-        says: says.to_owned(),
-        command: None,
-        expect: expect.to_owned(),
-    }
-}
-
-/// As a shell reads it back.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
+    bytes >= LARGE * signs.course.level.max(1.0)
 }

@@ -6,15 +6,18 @@ use crate::verdict::Class;
 
 use super::super::signs::Signs;
 use super::Entry;
+use super::experiment::{Expect, Recipe, To, Trial};
 use super::sign::{
-    BARE, CARRIES, FLAT, MALLOC, Sign, Tensors, being_filled, carried_by, goes_on, in_words,
-    is_trainer, not, of_a_leak, open, seen, tensors, unknown, with_env,
+    BARE, CARRIES, FLAT, MALLOC, START, Sign, Tensors, being_filled, carried_by, goes_on,
+    is_trainer, not, of_a_leak, open, seen, tensors, unknown,
 };
 
 /// Small blocks that make up this share of the growth are nodes of something that is linked together.
 const NODES: f64 = 0.2;
 /// New executable mappings that are more than a library loaded late.
 const NEW_CODE: u64 = 8;
+/// What a library does once comes in fewer rises than this; what every step does comes in many.
+const FEW_RISES: f64 = 4.0;
 
 pub(super) const ENTRIES: &[Entry] = &[
     Entry {
@@ -30,11 +33,10 @@ pub(super) const ENTRIES: &[Entry] = &[
         spike: false,
         unseen: false,
         signature: pinned,
-        experiment: |_| {
-            in_words(
-                "pin_memory=False (dataloader_pin_memory of the Trainer)",
-                "shared memory stays level",
-            )
+        experiment: Trial {
+            says: "pin_memory=False (dataloader_pin_memory of the Trainer)",
+            change: Recipe::Setting("pin_memory", To::Value("False")),
+            expect: Expect::Says("shared memory stays level"),
         },
     },
     Entry {
@@ -51,11 +53,10 @@ pub(super) const ENTRIES: &[Entry] = &[
         spike: false,
         unseen: false,
         signature: kept_graph,
-        experiment: |_| {
-            in_words(
-                "detach in the loop what outlives a step (`loss.item()`), one place at a time, and run again",
-                "the rate falls to nothing with the right one",
-            )
+        experiment: Trial {
+            says: "detach in the loop what outlives a step (`loss.item()`), one place at a time, and run again",
+            change: Recipe::Code,
+            expect: Expect::Says("the rate falls to nothing with the right one"),
         },
     },
     Entry {
@@ -71,13 +72,10 @@ pub(super) const ENTRIES: &[Entry] = &[
         spike: false,
         unseen: false,
         signature: recompiles,
-        experiment: |signs| {
-            with_env(
-                signs,
-                &["TORCH_COMPILE_DISABLE=1"],
-                "the same job without torch.compile",
-                "the growth is gone (and steps may be slower)",
-            )
+        experiment: Trial {
+            says: "the same job without torch.compile",
+            change: Recipe::Env(&[("TORCH_COMPILE_DISABLE", "1")]),
+            expect: Expect::Says("the growth is gone (and steps may be slower)"),
         },
     },
     Entry {
@@ -93,13 +91,10 @@ pub(super) const ENTRIES: &[Entry] = &[
         spike: false,
         unseen: false,
         signature: compile_workers,
-        experiment: |signs| {
-            with_env(
-                signs,
-                &["TORCHINDUCTOR_COMPILE_THREADS=1"],
-                "the same job with one compile thread",
-                "their memory is gone",
-            )
+        experiment: Trial {
+            says: "the same job with one compile thread",
+            change: Recipe::Env(&[("TORCHINDUCTOR_COMPILE_THREADS", "1")]),
+            expect: Expect::Says("their memory is gone"),
         },
     },
     Entry {
@@ -125,13 +120,10 @@ pub(super) const ENTRIES: &[Entry] = &[
                 carried_by(signs, &MALLOC, "malloc"),
             ]
         },
-        experiment: |signs| {
-            with_env(
-                signs,
-                &["ONEDNN_PRIMITIVE_CACHE_CAPACITY=1"],
-                "the same job with a cache of one primitive",
-                "the growth is gone",
-            )
+        experiment: Trial {
+            says: "the same job with a cache of one primitive",
+            change: Recipe::Env(&[("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "1")]),
+            expect: Expect::Says("the growth is gone"),
         },
     },
     Entry {
@@ -144,7 +136,11 @@ pub(super) const ENTRIES: &[Entry] = &[
         spike: false,
         unseen: false,
         signature: first_steps,
-        experiment: |_| in_words("look at the second run", "the same step at the same place"),
+        experiment: Trial {
+            says: "look at the second run",
+            change: Recipe::Probe(&[]),
+            expect: Expect::Says("the same step at the same place"),
+        },
     },
     Entry {
         id: "P24",
@@ -167,13 +163,10 @@ pub(super) const ENTRIES: &[Entry] = &[
                 goes_on(signs),
             ]
         },
-        experiment: |signs| {
-            with_env(
-                signs,
-                &["NCCL_BUFFSIZE=1048576"],
-                "the same job with smaller NCCL buffers",
-                "the growth shrinks with them",
-            )
+        experiment: Trial {
+            says: "the same job with smaller NCCL buffers",
+            change: Recipe::Env(&[("NCCL_BUFFSIZE", "1048576")]),
+            expect: Expect::Says("the growth shrinks with them"),
         },
     },
 ];
@@ -345,7 +338,7 @@ fn first_steps(signs: &Signs) -> Vec<Sign> {
     let watched = (course.end - course.begin).max(f64::MIN_POSITIVE);
     let lasted = (course.to - course.begin) / watched;
     let ended = signs.class == Class::WarmUp && course.settled.is_some();
-    let key = if ended && lasted <= 0.1 && course.rises < 4.0 {
+    let key = if ended && lasted <= START && course.rises < FEW_RISES {
         seen(format!(
             "one step of {} that was over at {}",
             show_bytes(course.grew),
