@@ -253,27 +253,7 @@ fn tell(
     let parts_at = tied
         .then(|| parts_at(first, this.name, line, looked))
         .flatten();
-    let counted = looked.epoch.is_some_and(|e| e.examples_per_step.is_some());
-    let unit = match this.name {
-        // How many examples a step takes is not known: then the steps of the first pass count.
-        "new-example" if !counted => "step of the first epoch",
-        name => unit(name),
-    };
-    let mut says = format!(
-        "{} per {unit} (95 % interval {} to {}) over {seen:.0} of them; it explains {} of the variation",
-        show_bytes(per_unit),
-        show_bytes(low),
-        show_bytes(high),
-        percent(this.fit.explained),
-    );
-    if this.name == "file-bytes" {
-        says = format!(
-            "{:.2} bytes for every byte of files mapped ({}); it explains {} of the variation",
-            per_unit,
-            show_bytes(seen),
-            percent(this.fit.explained)
-        );
-    }
+    let mut says = in_words(this, (per_unit, low, high), seen, looked);
     if tied {
         says += &format!(
             "; {}",
@@ -292,6 +272,34 @@ fn tell(
         parts_at,
         says,
     }
+}
+
+/// How much per unit, over how many, and how well that fits.
+fn in_words(
+    this: &Try,
+    (per_unit, low, high): (f64, f64, f64),
+    seen: f64,
+    looked: &Looked,
+) -> String {
+    let explained = percent(this.fit.explained);
+    if this.name == "file-bytes" {
+        return format!(
+            "{per_unit:.2} bytes for every byte of files mapped ({}); it explains {explained} of the variation",
+            show_bytes(seen)
+        );
+    }
+    let counted = looked.epoch.is_some_and(|e| e.examples_per_step.is_some());
+    let unit = match this.name {
+        // How many examples a step takes is not known: then the steps of the first pass count.
+        "new-example" if !counted => "step of the first epoch",
+        name => unit(name),
+    };
+    format!(
+        "{} per {unit} (95 % interval {} to {}) over {seen:.0} of them; it explains {explained} of the variation",
+        show_bytes(per_unit),
+        show_bytes(low),
+        show_bytes(high),
+    )
 }
 
 /// Where the two will part, if that can be said.

@@ -71,6 +71,8 @@ pub const CLOSE_LOOK: Micros = Micros(50_000);
 const CLOSE_SECONDS: f64 = 10.0;
 /// Looks until a request stands: two to confirm it, and two that may be late.
 const ASK_LOOKS: f64 = 4.0;
+/// With less than so many close looks to go the kernel would act first: one may come late.
+const LAST_LOOKS: f64 = 2.0;
 /// A slope between looks says nothing of what comes after a second: steps are up and down.
 const SLOPE_LASTS: f64 = 1.0;
 /// A condition for asking must hold on this many looks in a row: the check right before acting.
@@ -94,6 +96,8 @@ const PAYS_ROOM: f64 = 0.25;
 const GRACE: f64 = 2.0;
 /// ... never less than this: schedulers and disks have bad moments.
 const LEAST_GRACE: f64 = 30.0;
+/// A save that has begun is let to its end, until so many times the grace are over.
+const SAVE_GRACE: f64 = 2.0;
 /// A save is expected to take this long until one was seen.
 const UNKNOWN_SAVE: f64 = 10.0;
 /// A job that has saved as asked may take this long to end: ranks that leave one by one, and loggers
@@ -108,6 +112,8 @@ const MOST_BETWEEN_TICKS: f64 = 5.0;
 /// still hear of a step that is two beyond the furthest.
 const AHEAD_ALONE: u64 = 1;
 const AHEAD_RANKS: u64 = 2;
+/// Steps that are told faster than a clock ticks take this long, in seconds.
+const SHORTEST_STEP: f64 = 1e-6;
 /// A request needs this long to be read by all ranks, whatever the number of steps in it.
 const HEARD_SECONDS: f64 = 0.05;
 
@@ -142,6 +148,9 @@ pub struct Policy {
     near: bool,
     foretold: bool,
 }
+
+/// Nothing is to be done, and nothing to be said.
+const NOTHING: (Decision, String) = (Decision::Watch, String::new());
 
 impl Policy {
     pub fn new(every: Option<Every>) -> Policy {
@@ -208,63 +217,29 @@ impl Policy {
             return self.by_the_clock(now);
         };
         let look_within = self.is_close(&limit).then_some(CLOSE_LOOK);
-        let outcome = |decision, why| Outcome {
+        let outcome = |(decision, why)| Outcome {
             decision,
             why,
             look_within,
         };
-        match self.stage {
-            Stage::Watching if !self.acts => {
-                return match self.worth_a_word(now, &limit) {
-                    Some(why) => outcome(Decision::Warn, why),
-                    None => outcome(Decision::Watch, String::new()),
-                };
-            }
-            Stage::Killed => return outcome(Decision::Watch, String::new()),
-            _ if now.stopped => return outcome(Decision::Watch, String::new()),
-            _ if self.trains(now) && self.runs_out(&limit) => {
-                self.stage = Stage::Killed;
-                let why = format!(
-                    "{} left below {} and growing by {} a second: the kernel would kill it before the next look",
-                    show_bytes(left(&limit)),
-                    limit.from,
-                    show_bytes(self.learnt.raw_slope())
-                );
-                return outcome(Decision::Kill, why);
-            }
-            Stage::Watching => {}
-            Stage::Asked {
-                since,
-                grace,
-                saves,
-            } => {
-                if self.learnt.saves() > saves {
-                    // It has served the request and is about to end.
-                    self.stage = Stage::Asked {
-                        since: self.running,
-                        grace: ENDING,
-                        saves: u32::MAX,
-                    };
-                    return outcome(Decision::Watch, String::new());
-                }
-                if self.running - since < grace || self.is_saving(since, grace) {
-                    return outcome(Decision::Watch, String::new());
-                }
-                let why = format!("no stop within {}", show_duration(self.running - since));
-                self.stage = Stage::Stopping {
-                    since: self.running,
-                    grace: self.grace(0),
-                };
-                return outcome(Decision::Stop, why);
-            }
-            Stage::Stopping { since, grace } => {
-                if self.running - since < grace || self.is_saving(since, grace) {
-                    return outcome(Decision::Watch, String::new());
-                }
-                self.stage = Stage::Killed;
-                let why = format!("no end within {} of SIGTERM", show_duration(grace));
-                return outcome(Decision::Kill, why);
-            }
+        if !self.acts && self.stage == Stage::Watching {
+            return outcome(self.warning(now, &limit));
+        }
+        if self.stage == Stage::Killed || now.stopped {
+            return outcome(NOTHING);
+        }
+        if self.trains(now) && self.runs_out(&limit) {
+            self.stage = Stage::Killed;
+            let why = format!(
+                "{} left below {} and growing by {} a second: the kernel would kill it before the next look",
+                show_bytes(left(&limit)),
+                limit.from,
+                show_bytes(self.learnt.raw_slope())
+            );
+            return outcome((Decision::Kill, why));
+        }
+        if let Some(done) = self.see_it_through() {
+            return outcome(done);
         }
         let mut found = self.by_the_clock(now);
         found.look_within = look_within;
@@ -281,9 +256,50 @@ impl Policy {
         } else {
             self.confirmed = 0;
         }
-        match self.worth_a_word(now, &limit) {
-            Some(why) => outcome(Decision::Warn, why),
-            None => found,
+        match self.warning(now, &limit) {
+            (Decision::Watch, _) => found,
+            warning => outcome(warning),
+        }
+    }
+
+    fn warning(&mut self, now: &Situation, limit: &Limit) -> (Decision, String) {
+        match self.worth_a_word(now, limit) {
+            Some(why) => (Decision::Warn, why),
+            None => NOTHING,
+        }
+    }
+
+    /// What a request that was made comes to: patience, then SIGTERM, then SIGKILL. None: none was made.
+    fn see_it_through(&mut self) -> Option<(Decision, String)> {
+        match self.stage {
+            Stage::Watching | Stage::Killed => None,
+            Stage::Asked { saves, .. } if self.learnt.saves() > saves => {
+                // It has served the request and is about to end.
+                self.stage = Stage::Asked {
+                    since: self.running,
+                    grace: ENDING,
+                    saves: u32::MAX,
+                };
+                Some(NOTHING)
+            }
+            Stage::Asked { since, grace, .. } | Stage::Stopping { since, grace }
+                if self.running - since < grace || self.is_saving(since, grace) =>
+            {
+                Some(NOTHING)
+            }
+            Stage::Asked { since, .. } => {
+                let why = format!("no stop within {}", show_duration(self.running - since));
+                self.stage = Stage::Stopping {
+                    since: self.running,
+                    grace: self.grace(0),
+                };
+                Some((Decision::Stop, why))
+            }
+            Stage::Stopping { grace, .. } => {
+                self.stage = Stage::Killed;
+                let why = format!("no end within {} of SIGTERM", show_duration(grace));
+                Some((Decision::Kill, why))
+            }
         }
     }
 
@@ -301,10 +317,9 @@ impl Policy {
         if trainers <= 1 {
             return AHEAD_ALONE;
         }
-        let heard = self
-            .learnt
-            .step_seconds()
-            .map_or(0, |step| (HEARD_SECONDS / step.max(1e-6)).ceil() as u64);
+        let heard = self.learnt.step_seconds().map_or(0, |step| {
+            (HEARD_SECONDS / step.max(SHORTEST_STEP)).ceil() as u64
+        });
         AHEAD_RANKS.max(heard)
     }
 
@@ -364,7 +379,7 @@ impl Policy {
     /// Two close looks from now the kernel acts. Only in training: before the first steps a restart
     /// would meet the same, and in a save the kernel's word is no worse than ours.
     fn runs_out(&self, limit: &Limit) -> bool {
-        let growth = self.learnt.raw_slope() * 2.0 * CLOSE_LOOK.seconds();
+        let growth = self.learnt.raw_slope() * LAST_LOOKS * CLOSE_LOOK.seconds();
         growth > 0.0
             && left(limit) < growth
             && self.learnt.slope_is_fresh()
@@ -373,7 +388,7 @@ impl Policy {
 
     /// A save that began after the request is let to its end, for as long again as was given.
     fn is_saving(&self, since: f64, grace: f64) -> bool {
-        self.learnt.is_saving() && self.running - since < 2.0 * grace
+        self.learnt.is_saving() && self.running - since < SAVE_GRACE * grace
     }
 
     /// The steps that are left take no longer than a stop would.
@@ -485,7 +500,7 @@ impl Policy {
         let steps = self
             .learnt
             .step_seconds()
-            .map(|step| format!("{:.0} steps, ", seconds / step.max(1e-6)))
+            .map(|step| format!("{:.0} steps, ", seconds / step.max(SHORTEST_STEP)))
             .unwrap_or_default();
         let open = match verdict.verdict {
             Class::Leak => "",

@@ -15,6 +15,9 @@ const BELIEVED_ALONE: f64 = 0.6;
 /// How far two prints must be apart for their difference to confirm a length: as with [`CLOSE`].
 const APART: f64 = 0.1;
 
+/// And in what was rounded away of both, at least: closer prints say more of rounding than of the length.
+const CLEAR_OF_ROUNDING: f64 = 4.0;
+
 /// A part of an epoch as printed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Part {
@@ -82,7 +85,7 @@ impl Parts {
         };
         let (apart, off) = (epoch - first.epoch, half + first.half);
         if let Some((_, length)) = self.best
-            && apart >= APART.max(4.0 * off)
+            && apart >= APART.max(CLEAR_OF_ROUNDING * off)
         {
             let least = (low - first_to as f64).max(0.0) / (apart + off);
             let most = (high - first_from as f64).max(0.0) / (apart - off);

@@ -23,6 +23,8 @@ const MOVED: f64 = 0.4;
 const MOST_LARGER: f64 = 4.0;
 /// A block is full from this share on: its last page may stay untouched.
 const FULL: f64 = 0.98;
+/// Two blocks are of a kind within these times their size: stores that are made anew are made alike.
+const ALIKE: std::ops::RangeInclusive<f64> = 0.5..=2.0;
 /// A line is carried by one process when this share of its growth is that process's.
 const CARRIED: f64 = 0.9;
 
@@ -90,7 +92,7 @@ fn was_smaller(piece: &Reserved, looks: &[&Look], last: &Look) -> bool {
 fn follows_another(piece: &Reserved, looks: &[&Look], last: &Look) -> bool {
     let alike = |other: &Reserved| {
         let times = other.size.as_f64() / piece.size.as_f64();
-        other.name.is_none() && !piece.is(other) && (0.5..=2.0).contains(&times)
+        other.name.is_none() && !piece.is(other) && ALIKE.contains(&times)
     };
     let filled_meanwhile = |other: &Reserved| {
         let then = looks[0].reserved.iter().find(|then| then.is(other));

@@ -165,21 +165,29 @@ pub fn bend(xs: &[f64], ys: &[f64], least_spread: f64) -> Option<(f64, f64)> {
     Some((amount * scale, student_t(worth - 3.0) * error * scale.abs()))
 }
 
+/// Neighbours are taken to resemble each other by this much at most: beyond it a slope says nothing any more.
+const MOST_ALIKE: f64 = 0.9;
+
 /// By how much neighbours that resemble each other inflate the variance of a slope.
 fn inflation(count: f64, products: f64, squares: f64) -> f64 {
     if squares <= 0.0 {
         return 1.0;
     }
     // What is left of a fitted line is a little anti-correlated: about 4/n for a slope and a level.
-    let r = (products / squares + 4.0 / count).clamp(0.0, 0.9);
+    let r = (products / squares + 4.0 / count).clamp(0.0, MOST_ALIKE);
     (1.0 + r) / (1.0 - r)
 }
+
+/// The 97.5 % point of Student's t for one degree of freedom, ...
+const T_OF_ONE: f64 = 12.706;
+/// ... which is taken below this many, where the expansion is off.
+const LEAST_FREEDOM: f64 = 1.5;
 
 /// The 97.5 % point of Student's t, by the expansion of Cornish and Fisher; exact enough (1 %) from
 /// 2 degrees of freedom on. Below, the value for 1.
 pub fn student_t(freedom: f64) -> f64 {
-    if freedom.is_nan() || freedom < 1.5 {
-        return 12.706;
+    if freedom.is_nan() || freedom < LEAST_FREEDOM {
+        return T_OF_ONE;
     }
     const Z: f64 = 1.959_964;
     let (z3, z5, z7) = (Z.powi(3), Z.powi(5), Z.powi(7));

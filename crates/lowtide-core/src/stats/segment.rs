@@ -5,17 +5,19 @@ const PIECES: usize = 5;
 /// Points a piece has at least: two make any line, four can contradict it.
 const SHORTEST: usize = 4;
 
+/// What a further piece costs, in ln n of the variance: a level, a slope and a place, plus one for the search
+/// over places, in the way of Schwarz's criterion.
+const PRICE: f64 = 4.0;
+
 /// Starts of the last piece, of the last two pieces, and so on, newest first, always ending with 0.
-///
-/// Each further piece costs four times ln n of `variance` (a level, a slope and a place, plus one for
-/// the search over places), in the way of Schwarz's criterion.
+/// `variance` is that of the noise.
 pub fn last_breaks(xs: &[f64], ys: &[f64], variance: f64) -> Vec<usize> {
     let n = xs.len();
     if n < 2 * SHORTEST || variance.is_nan() || variance <= 0.0 {
         return vec![0];
     }
     let sums = Sums::new(xs, ys);
-    let price = 4.0 * (n as f64).ln() * variance;
+    let price = PRICE * (n as f64).ln() * variance;
     let most = PIECES.min(n / SHORTEST);
     // Row j, column i: squared error of the best line through points i..j.
     let wide = n + 1;

@@ -2,12 +2,18 @@
 
 use crate::judge::Looked;
 use crate::judge::line::Line;
-use crate::run::happened::Count;
+use crate::run::happened::At;
 use crate::run::parts::Held;
 use crate::series::Series;
 use crate::verdict::{Axis, Verdict};
 
 use super::{Counted, LEAST_UNITS};
+
+/// Mapped files drive a growth only if they grew by this share of it: libraries are mapped too.
+const MAPPED: f64 = 0.5;
+
+/// A count by its name, at each point.
+type Units = (&'static str, Vec<f64>);
 
 pub(super) fn all_units(
     verdict: &Verdict,
@@ -15,7 +21,7 @@ pub(super) fn all_units(
     looked: &Looked,
     counted: Counted<'_>,
     line: &Line,
-) -> Vec<(&'static str, Vec<f64>)> {
+) -> Vec<Units> {
     let on_steps = verdict.axis == Axis::Step;
     let mut all = Vec::new();
     if on_steps {
@@ -27,49 +33,46 @@ pub(super) fn all_units(
         }
     }
     let seconds: Option<Vec<f64>> = line.xs.iter().map(|x| seconds_at(series, *x)).collect();
-    if let Some(seconds) = seconds {
-        all.push(("time", seconds));
+    all.extend(seconds.map(|seconds| ("time", seconds)));
+    if verdict.axis != Axis::Sample {
+        all.extend(events(counted, line, on_steps));
     }
-    let count = |count: &Count| -> Vec<f64> {
-        let before = |x: &f64| {
-            if on_steps {
-                count.before(*x, |at| at.step)
-            } else {
-                count.before(*x, |at| Some(at.seconds))
-            }
-        };
-        line.xs.iter().map(before).collect()
-    };
-    if let Some(happened) = counted.happened.filter(|_| verdict.axis != Axis::Sample) {
-        for (name, events) in [
-            ("evaluation", &happened.evaluations),
-            ("save", &happened.saves),
-            ("epoch", &happened.epochs),
-            ("log", &happened.logs),
-            ("recompile", &happened.slow_steps),
-            ("worker-start", &happened.worker_starts),
-        ] {
-            let units = count(events);
-            let meant = name != "recompile" || counted.compiles;
-            if meant && different(&units) > LEAST_UNITS {
-                all.push((name, units));
-            }
-        }
-    }
-    if let Some(held) = counted.held {
-        let mapped: Option<Vec<f64>> = line
-            .xs
-            .iter()
-            .map(|x| file_at(held, on_steps, *x))
-            .collect();
-        let mapped = mapped.filter(|mapped| {
-            let (first, last) = (mapped[0], mapped[mapped.len() - 1]);
-            // Libraries are mapped too: only what is large against the growth can drive it.
-            last - first > 0.5 * verdict.growth.as_ref().map_or(0.0, |g| g.bytes)
-        });
-        all.extend(mapped.map(|mapped| ("file-bytes", mapped)));
-    }
+    let grew = verdict.growth.as_ref().map_or(0.0, |growth| growth.bytes);
+    all.extend(mapped(counted, line, on_steps, grew));
     all
+}
+
+/// What happened often enough within the line.
+fn events(counted: Counted<'_>, line: &Line, on_steps: bool) -> Vec<Units> {
+    let Some(happened) = counted.happened else {
+        return Vec::new();
+    };
+    let place = |at: &At| if on_steps { at.step } else { Some(at.seconds) };
+    [
+        ("evaluation", &happened.evaluations),
+        ("save", &happened.saves),
+        ("epoch", &happened.epochs),
+        ("log", &happened.logs),
+        ("recompile", &happened.slow_steps),
+        ("worker-start", &happened.worker_starts),
+    ]
+    .into_iter()
+    .filter(|(name, _)| *name != "recompile" || counted.compiles)
+    .map(|(name, count)| {
+        let before = |x: &f64| count.before(*x, place);
+        (name, line.xs.iter().map(before).collect())
+    })
+    .filter(|(_, units): &Units| different(units) > LEAST_UNITS)
+    .collect()
+}
+
+/// Bytes of files mapped, where they are large against the growth.
+fn mapped(counted: Counted<'_>, line: &Line, on_steps: bool, grew: f64) -> Option<Units> {
+    let held = counted.held?;
+    let at = line.xs.iter().map(|x| file_at(held, on_steps, *x));
+    let mapped = at.collect::<Option<Vec<f64>>>()?;
+    let more = mapped.last()? - mapped.first()?;
+    (more > MAPPED * grew).then_some(("file-bytes", mapped))
 }
 
 pub(super) fn different(units: &[f64]) -> usize {
@@ -96,7 +99,7 @@ fn seconds_at(series: &Series, x: f64) -> Option<f64> {
 }
 
 fn file_at(held: &Held, on_steps: bool, x: f64) -> Option<f64> {
-    let place = |at: &crate::run::happened::At| if on_steps { at.step } else { Some(at.seconds) };
+    let place = |at: &At| if on_steps { at.step } else { Some(at.seconds) };
     let mut before = None;
     for parts in held.parts.iter() {
         let Some(at) = place(&parts.at) else { continue };
