@@ -3,12 +3,17 @@
 
 use super::{Finding, Outcome, Subject, after};
 use crate::judge::words::pace;
-use crate::stats::student_t;
+use crate::stats::{MOST_ALIKE, student_t};
 use crate::units::{Share, show_bytes};
 
 /// Runs of the same job differ by a few per cent (two of the founding runs by 1 to 4 % on their
 /// plateau).
 const TOLERANCE: Share = Share(0.05);
+
+/// A level has a spread from so many floors on, ...
+const LEAST_FLOORS: usize = 3;
+/// ... and is worth two of them at least, however much neighbours resemble each other: one has no error.
+const LEAST_WORTH: f64 = 2.0;
 
 /// The floor's mean after settling, and how sure it is.
 struct Level {
@@ -36,7 +41,7 @@ fn level_of(subject: Subject) -> Option<Level> {
         .map(|b| b.floor)
         .collect();
     let count = floors.len() as f64;
-    if floors.len() < 3 {
+    if floors.len() < LEAST_FLOORS {
         return None;
     }
     let mean = floors.iter().sum::<f64>() / count;
@@ -47,11 +52,11 @@ fn level_of(subject: Subject) -> Option<Level> {
         .sum();
     // Neighbours that resemble each other count for less.
     let r = if squares > 0.0 {
-        (products / squares).clamp(0.0, 0.9)
+        (products / squares).clamp(0.0, MOST_ALIKE)
     } else {
         0.0
     };
-    let worth = (count * (1.0 - r) / (1.0 + r)).max(2.0);
+    let worth = (count * (1.0 - r) / (1.0 + r)).max(LEAST_WORTH);
     Some(Level {
         mean,
         error: (squares / (count - 1.0) / worth).sqrt(),

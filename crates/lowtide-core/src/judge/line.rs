@@ -16,10 +16,14 @@ pub const RULE: Rule = Rule::named("floor line");
 /// quadratic steps stay in microseconds.
 const WINDOWS: usize = 64;
 
+/// Below this many points a lone dip may be a good part of the line: it is neither smoothed nor taken for an
+/// exit.
+const SHORT: usize = 12;
 /// An exit takes this part of the run at most (one point in so many) ...
 const EXIT_SHARE: usize = 40;
-/// ... and falls by this share below the floor before it.
+/// ... and falls by this share below the floor of the part before it, one point in so many.
 const EXIT_FALL: f64 = 0.1;
+const BEFORE_EXIT: usize = 10;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Line {
@@ -70,10 +74,10 @@ impl Line {
     fn cut_exit(&mut self) -> usize {
         let n = self.len();
         let most = (n / EXIT_SHARE).max(1);
-        if n < 12 {
+        if n < SHORT {
             return 0;
         }
-        let before = &self.ys[n - most - n / 10 - 1..n - most];
+        let before = &self.ys[n - most - n / BEFORE_EXIT - 1..n - most];
         let low = before.iter().copied().fold(f64::INFINITY, f64::min);
         let Some(fall) = (n - most..n).find(|i| self.ys[*i] < (1.0 - EXIT_FALL) * low) else {
             return 0;
@@ -153,7 +157,7 @@ impl Line {
 
     /// The same line without lone dips and bumps: each point is the middle one of three.
     pub fn smooth(&self) -> Vec<f64> {
-        if self.len() < 12 {
+        if self.len() < SHORT {
             return self.ys.clone();
         }
         let mut ys = self.ys.clone();

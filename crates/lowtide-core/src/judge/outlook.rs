@@ -5,6 +5,7 @@
 //! [`of`] is asked once the verdict stands; a run puts in its own limit by [`tell`].
 
 use super::line::Line;
+use super::tail::FEWEST;
 use super::words::place;
 use crate::point::Context;
 use crate::series::Series;
@@ -133,7 +134,7 @@ impl Ahead<'_> {
     /// Until the last step, for an hour and more, or, in a file without a clock, until the epoch is over or
     /// for as long again.
     fn outlook(&self, total: Option<f64>, pace: Option<f64>) -> Option<Outlook> {
-        if self.line.len() < 3 || self.verdict.axis == Axis::Time && self.span < START_UP {
+        if self.line.len() < FEWEST || self.verdict.axis == Axis::Time && self.span < START_UP {
             return None;
         }
         let in_time = |seconds: f64| pace.map(|pace| self.last + seconds / pace);

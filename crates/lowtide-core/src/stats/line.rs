@@ -120,13 +120,16 @@ pub fn worth(residuals: &[f64]) -> f64 {
     (count / inflation(count, products, squares)).max(LEAST_WORTH.min(count))
 }
 
+/// Points that a parabola needs: with fewer, three of its own and noise make any bend.
+const LEAST_BEND: usize = 6;
+
 /// How much the slope changes from end to end, as a share of it, by a parabola; and half the width
 /// of its 95 % interval.
 pub fn bend(xs: &[f64], ys: &[f64], least_spread: f64) -> Option<(f64, f64)> {
     let line = fit(xs, ys)?;
     let count = xs.len() as f64;
     let half = (xs[xs.len() - 1] - xs[0]) / 2.0;
-    if xs.len() < 6 || half <= 0.0 || line.slope == 0.0 {
+    if xs.len() < LEAST_BEND || half <= 0.0 || line.slope == 0.0 {
         return None;
     }
     // The square of x, made orthogonal to the line: what remains is pure curvature.
@@ -166,7 +169,7 @@ pub fn bend(xs: &[f64], ys: &[f64], least_spread: f64) -> Option<(f64, f64)> {
 }
 
 /// Neighbours are taken to resemble each other by this much at most: beyond it a slope says nothing any more.
-const MOST_ALIKE: f64 = 0.9;
+pub const MOST_ALIKE: f64 = 0.9;
 
 /// By how much neighbours that resemble each other inflate the variance of a slope.
 fn inflation(count: f64, products: f64, squares: f64) -> f64 {

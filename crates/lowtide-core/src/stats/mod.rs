@@ -4,7 +4,7 @@
 mod line;
 mod segment;
 
-pub use line::{Fit, bend, fit, slope_error, slope_interval, student_t, worth};
+pub use line::{Fit, MOST_ALIKE, bend, fit, slope_error, slope_interval, student_t, worth};
 pub use segment::last_breaks;
 
 /// The middle value; of an even number of values the upper middle one. Reorders its input.

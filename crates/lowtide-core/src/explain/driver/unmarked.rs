@@ -6,6 +6,9 @@ use crate::run::happened::{Count, Happened};
 use crate::series::Series;
 use crate::verdict::Axis;
 
+/// Where more than this share of them was marked, the rest are the same thing: a mark was lost.
+const MOSTLY: f64 = 0.5;
+
 /// Excursions that no marked evaluation or save explains: those are counted for themselves.
 pub(super) fn unmarked(series: &Series, axis: Axis, happened: Option<&Happened>) -> Vec<Excursion> {
     let found = excursion::found(series);
@@ -23,7 +26,7 @@ pub(super) fn unmarked(series: &Series, axis: Axis, happened: Option<&Happened>)
             .into_iter()
             .any(|count| before(count, one.to + slack) > before(count, one.from - slack))
     };
-    if found.iter().filter(marked).count() * 2 > found.len() {
+    if found.iter().filter(marked).count() as f64 > MOSTLY * found.len() as f64 {
         return Vec::new();
     }
     found

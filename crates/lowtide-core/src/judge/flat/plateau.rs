@@ -20,6 +20,8 @@ const ON_IT: f64 = 2.0;
 /// The level is fitted from the first points of the plateau on and without so many fifths of it: its first
 /// points may still belong to the growth.
 const FIFTHS: usize = 4;
+/// What rises at this share of the growth's pace is growth, and no level.
+const LEVEL: f64 = 0.5;
 
 /// The end of the line since it reached its last level.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -94,9 +96,9 @@ impl Plateau {
         let rest = line.len() - reached;
         let back = (0..FIFTHS)
             .filter_map(|k| {
-                let start = reached + k * rest / 5;
+                let start = reached + k * rest / (FIFTHS + 1);
                 let fit = stats::fit(&line.xs[start..], &line.ys[start..])?;
-                (fit.slope < slope / 2.0).then(|| fit.at(x))
+                (fit.slope < LEVEL * slope).then(|| fit.at(x))
             })
             .max_by(f64::total_cmp);
         let highest = line.ys[reached..]
