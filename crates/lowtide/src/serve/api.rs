@@ -25,7 +25,7 @@ use crate::commands::runs;
 use crate::show::page;
 
 /// The description of all this.
-pub const OPENAPI: &str = include_str!("../../../../web/openapi.json");
+pub const OPENAPI: &str = include_str!("../../web/openapi.json");
 
 /// A request's body: a command with its arguments and environment.
 const BODY: usize = 256 << 10;

@@ -8,20 +8,20 @@ use lowtide_core::report::Report;
 
 /// In an order in which each needs only what came before.
 const MODULES: [&str; 11] = [
-    include_str!("../../../../web/words.js"),
-    include_str!("../../../../web/scale.js"),
-    include_str!("../../../../web/draw.js"),
-    include_str!("../../../../web/chart.js"),
-    include_str!("../../../../web/scene.js"),
-    include_str!("../../../../web/parts.js"),
-    include_str!("../../../../web/run.js"),
-    include_str!("../../../../web/api.js"),
-    include_str!("../../../../web/compare.js"),
-    include_str!("../../../../web/live.js"),
-    include_str!("../../../../web/main.js"),
+    include_str!("../../web/words.js"),
+    include_str!("../../web/scale.js"),
+    include_str!("../../web/draw.js"),
+    include_str!("../../web/chart.js"),
+    include_str!("../../web/scene.js"),
+    include_str!("../../web/parts.js"),
+    include_str!("../../web/run.js"),
+    include_str!("../../web/api.js"),
+    include_str!("../../web/compare.js"),
+    include_str!("../../web/live.js"),
+    include_str!("../../web/main.js"),
 ];
-pub const STYLE: &str = include_str!("../../../../web/style.css");
-const SHELL: &str = include_str!("../../../../web/page.html");
+pub const STYLE: &str = include_str!("../../web/style.css");
+const SHELL: &str = include_str!("../../web/page.html");
 
 /// All modules as one: what they import from each other is simply there.
 pub fn script() -> String {
