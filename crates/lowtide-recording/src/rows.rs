@@ -2,16 +2,15 @@
 //! changes is one byte. Columns are only ever added at the end: old readers skip them.
 
 use lowtide_core::mark::{Geometry, Mark, MarkSource, Phase};
+use lowtide_core::meter::{METERS, STORED};
 use lowtide_core::process::ProcId;
-use lowtide_core::sample::{Basis, Cgroup, Gpu, Node, Pressure, Pss, Reading, TreeSum};
+use lowtide_core::sample::{Basis, Cgroup, Gpu, Node, Pressure, Reading, TreeSum};
 use lowtide_core::units::{Bytes, Micros};
 
 use crate::cells::Cell;
 
 /// Sizes move by pages nearly always.
 const PAGE: u64 = 4096;
-/// CPU time is counted in clock ticks: 100 a second on every Linux that lowtide runs on.
-const TICK: u64 = 10_000;
 
 fn size(bytes: Bytes) -> Cell {
     Some(bytes.0)
@@ -29,68 +28,56 @@ fn small(cell: Cell) -> Option<u32> {
     u32::try_from(cell?).ok()
 }
 
-pub const READING: usize = 20;
-pub const READING_UNITS: [u64; READING] = [
-    PAGE, TICK, 1, PAGE, PAGE, PAGE, 1, 1, 1, PAGE, PAGE, PAGE, 1, 1, PAGE, PAGE, PAGE, PAGE, PAGE,
-    PAGE,
-];
+/// A reading's columns are those of its meters, where each is declared.
+pub const READING: usize = STORED.len();
+
+struct ReadingColumn {
+    get: fn(&Reading) -> Cell,
+    set: fn(&mut Reading, Cell) -> Option<()>,
+}
+
+const READING_COLUMNS: [ReadingColumn; READING] = {
+    const NONE: ReadingColumn = ReadingColumn {
+        get: |_| None,
+        set: |_, _| None,
+    };
+    let mut columns = [NONE; READING];
+    let mut nth = 0;
+    while nth < READING {
+        let info = &METERS[STORED[nth] as usize];
+        if let Some(stored) = info.stored {
+            columns[nth] = ReadingColumn {
+                get: info.get,
+                set: stored.set,
+            };
+        }
+        nth += 1;
+    }
+    columns
+};
+
+pub const READING_UNITS: [u64; READING] = {
+    let mut units = [1; READING];
+    let mut nth = 0;
+    while nth < READING {
+        if let Some(stored) = METERS[STORED[nth] as usize].stored {
+            units[nth] = stored.step;
+        }
+        nth += 1;
+    }
+    units
+};
 
 pub fn reading_row(r: &Reading) -> [Cell; READING] {
-    let pss = |part: fn(&Pss) -> u64| r.pss.as_ref().map(part);
-    [
-        size(r.anon),
-        Some(r.cpu.0),
-        Some(r.minor_faults),
-        size(r.file),
-        size(r.vsize),
-        size(r.peak),
-        Some(r.threads.into()),
-        r.fds.map(u64::from),
-        Some(r.major_faults),
-        size(r.shmem),
-        size(r.swap),
-        maybe(r.gpu),
-        pss(|p| p.at.0),
-        pss(|p| p.cost.0),
-        pss(|p| p.anon.0),
-        pss(|p| p.file.0),
-        pss(|p| p.shmem.0),
-        pss(|p| p.swap.0),
-        pss(|p| p.uss.0),
-        pss(|p| p.rss_anon.0),
-    ]
+    std::array::from_fn(|nth| (READING_COLUMNS[nth].get)(r))
 }
 
 pub fn reading(id: ProcId, row: &[Cell; READING]) -> Option<Reading> {
-    let pss = match row[12] {
-        None => None,
-        Some(at) => Some(Pss {
-            at: Micros(at),
-            cost: Micros(row[13]?),
-            anon: bytes(row[14])?,
-            file: bytes(row[15])?,
-            shmem: bytes(row[16])?,
-            swap: bytes(row[17])?,
-            uss: bytes(row[18])?,
-            rss_anon: bytes(row[19])?,
-        }),
-    };
-    Some(Reading {
-        id,
-        anon: bytes(row[0])?,
-        cpu: Micros(row[1]?),
-        minor_faults: row[2]?,
-        file: bytes(row[3])?,
-        vsize: bytes(row[4])?,
-        peak: bytes(row[5])?,
-        threads: small(row[6])?,
-        fds: small(row[7]),
-        major_faults: row[8]?,
-        shmem: bytes(row[9])?,
-        swap: bytes(row[10])?,
-        gpu: bytes(row[11]),
-        pss,
-    })
+    let mut reading = Reading::of(id);
+    for (column, cell) in READING_COLUMNS.iter().zip(row) {
+        (column.set)(&mut reading, *cell)?;
+    }
+    Some(reading)
 }
 
 pub const NODE: usize = 12;
@@ -344,4 +331,27 @@ fn epoch_parts(epoch: f64) -> Option<u64> {
     let parts = (epoch * EPOCH_PARTS).round();
     let fits = (0.0..1e15).contains(&parts);
     (fits && (parts / EPOCH_PARTS).to_bits() == epoch.to_bits()).then_some(parts as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_document_lists_the_columns_of_a_reading() {
+        let said = include_str!("../../../docs/recording.md")
+            .lines()
+            .find_map(|line| line.strip_prefix("| reading | ")?.strip_suffix(" |"))
+            .unwrap();
+        let units = [(1, ""), (4096, " [p]"), (10_000, " [t]")];
+        let columns: Vec<String> = STORED
+            .iter()
+            .zip(READING_UNITS)
+            .map(|(meter, step)| {
+                let unit = units.iter().find(|(size, _)| *size == step).unwrap().1;
+                format!("{meter}{unit}")
+            })
+            .collect();
+        assert_eq!(said, columns.join(", "));
+    }
 }
