@@ -11,6 +11,7 @@ use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
+use lowtide_core::meter::Meter;
 use lowtide_core::report::LineName;
 use lowtide_recording::FILE_NAME;
 use lowtide_recording::summary::Summary;
@@ -273,8 +274,8 @@ async fn series(
     let (from, to, columns) = part(&query)?;
     let asked =
         |name: &str, usual: &str| query.get(name).cloned().unwrap_or_else(|| usual.to_owned());
-    let meter = serde_json::from_value(Value::String(asked("meter", "held")))
-        .map_err(|_| Refusal::unclear("`meter` is none that is known"))?;
+    let meter = Meter::named(&asked("meter", "held"))
+        .ok_or_else(|| Refusal::unclear("`meter` is none that is known"))?;
     let line = LineName {
         who: asked("who", "tree"),
         meter,
@@ -360,6 +361,6 @@ async fn stop(State(server): Shared, Path(name): Path<String>) -> Answer {
 }
 
 async fn exposition(State(server): Shared) -> Answer {
-    let text = apart(move || metrics::text(&server)).await?;
+    let text = apart(move || metrics::exposition(&server)).await?;
     Ok(typed("text/plain; version=0.0.4; charset=utf-8", text))
 }

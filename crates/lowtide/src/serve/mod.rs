@@ -43,6 +43,7 @@ pub struct Server {
     pub store: Store,
     pub gate: Gate,
     pub shelf: Shelf,
+    pub followed: metrics::Followed,
     pub streams: Arc<Semaphore>,
     pub jobs: jobs::Jobs,
     /// `run --web` shows its own run and nothing else.
@@ -53,6 +54,7 @@ impl Server {
     pub fn new(store: Store, gate: Gate, only: Option<String>) -> Server {
         Server {
             shelf: Shelf::default(),
+            followed: metrics::Followed::default(),
             streams: Arc::new(Semaphore::new(STREAMS)),
             jobs: jobs::Jobs::default(),
             store,
