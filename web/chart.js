@@ -177,7 +177,7 @@ export class Chart {
       const i = nearest(line.x, x);
       if (i < 0) continue;
       const [low, high] = [line.low[i], line.high[i]];
-      const text = showBytes(low) === showBytes(high) ? showBytes(high) : `${showBytes(low)} to ${showBytes(high)}`;
+      const text = scene.show(low) === scene.show(high) ? scene.show(high) : `${scene.show(low)} to ${scene.show(high)}`;
       found.push({ label, colour, low, high, text });
     }
     if (scene.stack) {

@@ -35,7 +35,7 @@ export class Compare {
     }).filter(({ line }) => line.x.length);
     const from = Math.min(...layers.map(({ line }) => line.x[0]));
     const to = Math.max(...layers.map(({ line }) => line.x[line.x.length - 1]));
-    this.chart.show({ axis: this.axis, from, to, layers, floor: [], stack: null, spans: [], flags: [], forecast: null, limit: null, gap: 0, say: (x) => place(this.axis, x) }, false);
+    this.chart.show({ axis: this.axis, from, to, layers, floor: [], stack: null, spans: [], flags: [], forecast: null, limit: null, gap: 0, say: (x) => place(this.axis, x), show: showBytes }, false);
     this.legend.replaceChildren(...layers.map(({ label, colour }) => {
       const dot = el("span", { class: "dot" });
       dot.style.background = colour;

@@ -111,7 +111,7 @@ function grid(g, f, scene, colour) {
   for (const y of ticks(f.bottom, f.high, f.height / 56)) {
     const at = Math.round(toY(f, y)) + 0.5;
     rule(g, f.left, at, f.left + f.width, at);
-    g.fillText(showBytes(y), f.left - 8, at);
+    g.fillText(scene.show(y), f.left - 8, at);
   }
   g.textAlign = "center";
   const time = scene.axis === "time";

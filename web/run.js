@@ -3,7 +3,7 @@
 import { Chart } from "./chart.js";
 import { attempts, death, events, evidence, explanation, facts, processes, roles, taxonomy } from "./parts.js";
 import { axes, convert, findLine, makeScene, metersOf, nameOf } from "./scene.js";
-import { METERS, badge, card, el, fitsWord, oomOf, pace, place, showBytes, showCount, showDuration, underWay, wordOf } from "./words.js";
+import { badge, card, el, fitsWord, oomOf, pace, place, showBytes, showCount, showDuration, underWay, wordOf } from "./words.js";
 
 const KEYS = "Arrow keys move the cursor, with Shift they pan; + and − zoom, 0 shows everything, Home and End go to the edges. With the mouse: drag to zoom, Shift and drag to pan, double-click for everything.";
 /** Finer data is asked for when the view has stood still this long. */
@@ -88,9 +88,9 @@ export class RunView {
       el("option", { value, selected: value === now }, text);
     const line = el("select", { id: "pick-line", change: (/** @type {any} */ e) => this.select(e.target.value) },
       ...whos.map((who) => option(who, nameOf(report, who), this.choice.who)));
-    const meters = metersOf(this.names, this.choice.who);
+    const meters = metersOf(report, this.names, this.choice.who);
     const meter = meters.length > 1 && el("select", { id: "pick-meter", change: (/** @type {any} */ e) => { this.choice = { ...this.choice, meter: e.target.value }; void this.redraw(true); } },
-      ...meters.map((m) => option(m, METERS[m] ?? m, this.choice.meter)));
+      ...meters.map((m) => option(m.name, `${m.label}: ${m.meaning}`, this.choice.meter)));
     const axis = axes(report).length > 1 && el("div", { class: "switch", role: "group", "aria-label": "Axis" },
       ...axes(report).map((a) => el("button", { type: "button", id: `axis-${a}`, "aria-pressed": String(a === this.choice.axis), click: () => this.setAxis(a) }, a === "step" ? "steps" : a)));
     const button = (/** @type {string} */ id, /** @type {string} */ text, /** @type {string} */ label, /** @type {() => void} */ click) =>
@@ -120,7 +120,7 @@ export class RunView {
 
   /** @param {string} who */
   select(who) {
-    const meters = metersOf(this.names, who);
+    const meters = this.report ? metersOf(this.report, this.names, who).map((m) => m.name) : [];
     this.choice.who = who;
     this.choice.meter = meters.includes(this.choice.meter) ? this.choice.meter : (meters[0] ?? "held");
     if (this.report) this.fillTools(this.report);

@@ -2,7 +2,7 @@
 
 import { palette } from "./draw.js";
 import { across, onSteps } from "./scale.js";
-import { METERS, oomOf, place, showBytes, showDuration, underWay } from "./words.js";
+import { oomOf, place, showBytes, showDuration, showIn, underWay } from "./words.js";
 
 /** @typedef {{who: string, meter: string, axis: Axis}} Choice */
 
@@ -40,6 +40,9 @@ export function nameOf(report, who) {
   return process ? `${process.role} ${process.pid}` : who;
 }
 
+/** @param {RunReport} report @param {string} meter */
+const unitOf = (report, meter) => report.meters.find((m) => m.name === meter)?.unit ?? "bytes";
+
 /** The line of a report that a choice names. @param {RunReport} report @param {LineName} name */
 export const findLine = (report, name) => report.lines.find((l) => l.who === name.who && l.meter === name.meter) ?? null;
 
@@ -66,6 +69,7 @@ export function makeScene(report, choice, lines, stack) {
   const other = axes(report).length > 1;
   return {
     axis, from, to, layers, forecast,
+    show: (value) => showIn(choice.who === "stack" ? "bytes" : unitOf(report, choice.meter), value),
     floor: decides ? report.floor.map(([x, y]) => [convert(report, x, report.verdict.axis, axis), y]) : [],
     stack: stack && choice.who === "stack" ? stackOn(report, stack, moved) : null,
     spans: report.spans.map((s) => ({ phase: s.phase, from: here(s.from), to: here(s.to) })).filter((s) => s.to >= s.from),
@@ -138,9 +142,8 @@ function flagsOf(report, axis, places) {
   return found;
 }
 
-/** The meters that a line can be shown by, the usual one first. @param {LineName[]} names @param {string} who */
-export function metersOf(names, who) {
-  const order = Object.keys(METERS);
+/** The meters that a line can be shown by, the usual one first. @param {RunReport} report @param {LineName[]} names @param {string} who */
+export function metersOf(report, names, who) {
   const own = names.filter((n) => n.who === who).map((n) => n.meter);
-  return own.sort((a, b) => order.indexOf(a) - order.indexOf(b));
+  return report.meters.filter((m) => own.includes(m.name));
 }

@@ -2,6 +2,8 @@
 
 type Axis = "step" | "time" | "sample";
 type LineName = { who: string; meter: string };
+/** What a line can measure: `label: meaning` for people, its values in `unit`. */
+type Meter = { name: string; label: string; unit: string; meaning: string };
 type Line = LineName & { x: number[]; low: number[]; high: number[] };
 type Stack = { roles: string[]; x: number[]; total: number[]; parts: number[][] };
 type Span = { phase: string; from: number; to: number };
@@ -92,7 +94,7 @@ type PostMortem = {
 type RunReport = {
   schema: number; name: string; headline: string; verdict: Verdict; decides: LineName; read: string | null;
   header: Header | null; summary: Summary | null; axis: Axis; from: number; to: number; steps: number[][];
-  lines: Line[]; stack: Stack | null; spans: Span[]; epochs: Epoch[]; floor: number[][]; forecast: Forecast | null; room: Room | null;
+  lines: Line[]; meters: Meter[]; stack: Stack | null; spans: Span[]; epochs: Epoch[]; floor: number[][]; forecast: Forecast | null; room: Room | null;
   processes: Process[]; taxonomy: Taxonomy | null; explanation: Explanation | null;
   events: { at: number; kind: string; text: string }[];
   attempts: { at: number; number: number; checkpoint: string | null; step: number | null; repeated: number; why: string }[];
@@ -117,7 +119,7 @@ type Scene = {
   stack: { stack: Stack; colours: string[]; labels: string[] } | null;
   spans: { from: number; to: number; phase: string }[]; flags: Flag[];
   forecast: { from: number; to: number; bytes: number; low: number; value: number; high: number; plateau: number | null; end: string } | null;
-  limit: { bytes: number; label: string } | null; gap: number; say: (x: number) => string;
+  limit: { bytes: number; label: string } | null; gap: number; say: (x: number) => string; show: (value: number) => string;
 };
 /** Where the data of a page comes from: the file itself, or the server. */
 type Source = {

@@ -71,18 +71,12 @@ const FITS = /** @type {Record<string, string>} */ ({ yes: "fits", tight: "may n
 /** `fits`, after what stands before it. @param {string} lead @param {string | null} fits */
 export const fitsWord = (lead, fits) => (fits === null ? "" : `${lead}${FITS[fits] ?? fits}`);
 
-export const METERS = /** @type {Record<string, string>} */ ({
-  held: "held: anon + shmem + swap",
-  anon: "anon: the process's own pages",
-  file: "file: pages of mapped files",
-  shmem: "shmem: shared memory",
-  swap: "swap: swapped out",
-  rss: "RSS: resident, shared pages in full",
-  pss: "PSS: resident, shared pages by share",
-  uss: "USS: private pages alone",
-  gpu: "GPU memory",
-  memory: "memory, as the file has it",
-});
+/** A value of a meter, in its unit. @param {string} unit @param {number} value */
+export function showIn(unit, value) {
+  if (unit === "bytes") return showBytes(value);
+  // Lines hold whole numbers: microseconds.
+  return unit === "seconds" ? showDuration(value / 1e6) : showCount(value);
+}
 
 /**
  * Makes an element. Children that are strings become text, whatever they hold.

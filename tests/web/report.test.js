@@ -192,6 +192,11 @@ test("lines, meters, axes and the stack of roles can be chosen", async () => {
   await page.click("#axis-time");
   assert.match((await table(page))[0], /^0s/);
   await page.selectOption("#pick-line", { label: "trainer 4000" });
+  const { meters } = JSON.parse(await page.textContent("#report"));
+  const known = meters.map((m) => `${m.label}: ${m.meaning}`);
+  const offered = await page.locator("#pick-meter option").allTextContents();
+  assert.ok(offered.length > 4, offered.join());
+  assert.deepEqual(offered, known.filter((words) => offered.includes(words)), "as the report has them, in its order");
   await page.selectOption("#pick-meter", "rss");
   await page.setViewportSize({ width: 400, height: 800 });
   await page.waitForFunction(() => document.querySelector("canvas.picture").clientWidth < 400);

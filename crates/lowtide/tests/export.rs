@@ -7,6 +7,7 @@ use std::time::Duration;
 use lowtide::export::{Format, What, export};
 use lowtide_core::entry::{Entry, Header};
 use lowtide_core::mark::{Mark, Phase};
+use lowtide_core::meter::{METERS, Meter, Unit};
 use lowtide_core::process::{Facts, Member, ProcId, Role};
 use lowtide_core::sample::{Cgroup, Limit, LimitFrom, Pss, Reading, Sample, TreeSum};
 use lowtide_core::units::{Bytes, Micros};
@@ -155,6 +156,22 @@ fn samples_have_a_row_per_process_with_step_role_and_the_age_of_the_careful_look
         Value::Null,
         "nothing is known of the worker"
     );
+}
+
+#[test]
+fn every_meter_is_a_column_in_its_unit() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = recording(dir.path());
+    let rows = objects(&path, What::Samples);
+    let read = reading(TRAINER, 100, None);
+    for info in METERS.iter().filter(|info| info.meter != Meter::Memory) {
+        let expected = match ((info.get)(&read), info.unit) {
+            (None, _) => Value::Null,
+            (Some(micros), Unit::Seconds) => (micros as f64 / 1e6).into(),
+            (Some(value), Unit::Bytes | Unit::Count(_)) => value.into(),
+        };
+        assert_eq!(rows[0].get(info.name), Some(&expected), "{}", info.name);
+    }
 }
 
 #[test]

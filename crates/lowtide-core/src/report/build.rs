@@ -2,11 +2,12 @@
 
 use crate::judge::line as judge;
 use crate::look::{Kind, Look};
+use crate::meter::{Drawn, Meter};
 use crate::point::{Context, Track};
 use crate::process::{ProcId, Role};
 use crate::run::{ProcessTrack, Subject, Summary};
 use crate::series::Series;
-use crate::verdict::{Axis, Meter, Verdict};
+use crate::verdict::{Axis, Verdict};
 
 use super::fold::{Detail, Picture};
 use super::forecast::forecast;
@@ -51,6 +52,7 @@ impl Picture {
             to,
             steps: self.told.steps(),
             lines: Vec::new(),
+            meters: Meter::drawn().collect(),
             stack: None,
             spans: self.told.spans(to),
             epochs: self.told.epochs(self.run.geometry().steps_per_epoch()),
@@ -88,7 +90,7 @@ impl Picture {
             let main = Some(*id) == watched;
             for (meter, grid) in meters.lines() {
                 // Every meter of the one that matters; of the others what tells who grows.
-                if main || matches!(meter, Meter::Held | Meter::Pss | Meter::Gpu) {
+                if main || meter.info().drawn == Drawn::Every {
                     let most = if main { detail.main } else { detail.other };
                     lines.push(line(&process_key(*id), *meter, whole(grid, most)));
                 }
@@ -292,6 +294,7 @@ impl Report {
             to,
             steps: Vec::new(),
             lines: vec![line(SERIES, track.meter, columns.to_vec())],
+            meters: vec![track.meter.info()],
             stack: None,
             spans: Vec::new(),
             epochs: epoch_ends(epoch_steps.filter(|_| on_steps), to).collect(),

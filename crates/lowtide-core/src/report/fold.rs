@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use crate::entry::{Attempt, Entry};
+use crate::meter::{METERS, Meter};
 use crate::process::Role;
 use crate::run::{Run, own_share};
 use crate::sample::{Reading, Sample};
 use crate::table::Table;
-use crate::verdict::Meter;
 
 use super::grid::{Grid, Range, Shares};
 use super::told::Told;
@@ -45,24 +45,11 @@ const PROCESSES: usize = 64;
 /// Restarts that are shown; a guard gives up long before.
 const ATTEMPTS: usize = 100;
 
-/// What has a line of its own.
-const METERS: [Meter; 9] = [
-    Meter::Held,
-    Meter::Anon,
-    Meter::File,
-    Meter::Shmem,
-    Meter::Swap,
-    Meter::Rss,
-    Meter::Pss,
-    Meter::Uss,
-    Meter::Gpu,
-];
-
 /// All meters of one process.
 #[derive(Clone, Debug)]
 pub(super) struct Meters {
     lines: Vec<(Meter, Grid<Range>)>,
-    /// Where in `lines` each of [`METERS`] is, once it has a line.
+    /// Where in `lines` each meter is, once it has a line.
     places: [Option<usize>; METERS.len()],
     room: usize,
     peak: u64,
@@ -82,41 +69,28 @@ impl Meters {
 
     fn push(&mut self, x: f64, reading: &Reading) {
         self.peak = self.peak.max(reading.held().0);
-        let (pss, gpu) = (reading.pss, reading.gpu);
-        // As in `METERS`.
-        let values = [
-            Some(reading.held()),
-            Some(reading.anon),
-            Some(reading.file),
-            Some(reading.shmem),
-            Some(reading.swap),
-            Some(reading.rss()),
-            pss.map(|pss| pss.total()),
-            pss.map(|pss| pss.uss),
-            gpu,
-        ];
-        for (nth, bytes) in values.into_iter().enumerate() {
-            if let Some(bytes) = bytes {
-                self.at(nth, x, bytes.0);
+        for info in Meter::drawn() {
+            if let Some(value) = (info.get)(reading) {
+                self.at(info.meter, x, value);
             }
         }
     }
 
-    /// The value of the nth of [`METERS`].
-    fn at(&mut self, nth: usize, x: f64, bytes: u64) {
-        let index = match self.places[nth] {
+    fn at(&mut self, meter: Meter, x: f64, value: u64) {
+        let place = &mut self.places[meter as usize];
+        let index = match *place {
             Some(index) => index,
             // What was never used needs no line.
-            None if bytes == 0 => return,
+            None if value == 0 => return,
             None => {
-                self.lines.push((METERS[nth], Grid::new(self.room)));
-                *self.places[nth].insert(self.lines.len() - 1)
+                self.lines.push((meter, Grid::new(self.room)));
+                *place.insert(self.lines.len() - 1)
             }
         };
         self.lines[index].1.push(Range {
             x,
-            low: bytes,
-            high: bytes,
+            low: value,
+            high: value,
         });
     }
 

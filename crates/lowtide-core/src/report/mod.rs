@@ -19,9 +19,10 @@ use serde::Serialize;
 use crate::entry::{Attempt, EventKind, Header};
 use crate::explain::Explanation;
 use crate::look::{Kind, LookWhy};
+use crate::meter::{Meter, MeterInfo};
 use crate::postmortem::PostMortem;
 use crate::run::Summary;
-use crate::verdict::{Axis, Meter, Verdict};
+use crate::verdict::{Axis, Verdict};
 
 /// The version of the JSON that [`Report`] becomes. Fields may be added, never renamed.
 pub const SCHEMA: u32 = 1;
@@ -48,6 +49,8 @@ pub struct Report {
     /// The way from seconds to steps, both rising; empty when no steps are known.
     pub steps: Vec<[f64; 2]>,
     pub lines: Vec<Line>,
+    /// What lines can measure, in the order in which views list it.
+    pub meters: Vec<&'static MeterInfo>,
     pub stack: Option<Stack>,
     pub spans: Vec<Span>,
     pub epochs: Vec<Epoch>,
@@ -74,7 +77,7 @@ pub struct LineName {
     pub meter: Meter,
 }
 
-/// One quantity along the axis: in each column its lowest and highest value, in bytes.
+/// One quantity along the axis: in each column its lowest and highest value, in the meter's unit.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Line {
     /// `tree`, `role:NAME`, `pid:PID:START` or, for a bare series, `series`.

@@ -4,7 +4,7 @@ use crate::look::{Allocator, Counts, Kind, Look, LookWhy, Part};
 use crate::mark::{Geometry, Mark, Phase};
 use crate::point::{Context, Point, Track};
 use crate::process::{Facts, Member, ProcId, Role};
-use crate::sample::{Limit, LimitFrom, Reading, Sample, TreeSum};
+use crate::sample::{Limit, LimitFrom, Pss, Reading, Sample, TreeSum};
 use crate::series::Series;
 use crate::units::{Bytes, Micros};
 use crate::verdict::{Axis, Class, Meter, Needs, Outlook};
@@ -168,6 +168,40 @@ fn what_does_not_exist_has_no_line() {
         all.iter()
             .all(|name| picture.line(name, 0.0, 1e9, 10).is_some())
     );
+}
+
+#[test]
+fn every_drawn_meter_of_the_watched_process_is_a_line() {
+    let mut picture = leaking(10, 99, Detail::SMALL);
+    let at = Micros(10_000_000);
+    let pss = Pss {
+        at,
+        anon: Bytes(3),
+        uss: Bytes(2),
+        ..Pss::default()
+    };
+    let full = Reading {
+        shmem: Bytes(5),
+        swap: Bytes(6),
+        gpu: Some(Bytes(7)),
+        pss: Some(pss),
+        ..reading(1, MB)
+    };
+    picture.apply(&Entry::Sample(Sample {
+        at,
+        readings: vec![full],
+        ..Sample::default()
+    }));
+    let report = picture.report(Detail::SMALL);
+    for info in Meter::drawn() {
+        let line = report
+            .lines
+            .iter()
+            .find(|line| line.who == "pid:1:9" && line.meter == info.meter);
+        let last = line.and_then(|line| line.high.last().copied());
+        assert_eq!(last, (info.get)(&full), "{}", info.name);
+        assert!(report.meters.iter().any(|known| known.name == info.name));
+    }
 }
 
 #[test]

@@ -32,9 +32,9 @@ pub fn export(
 ) -> Result<()> {
     let columns = what.columns();
     let mut table: Box<dyn Table> = match format {
-        Format::Csv => Box::new(Csv::begin(columns, out)?),
-        Format::Jsonl => Box::new(JsonLines::begin(columns, out)),
-        Format::Parquet => Box::new(parquet::Parquet::begin(columns, out)?),
+        Format::Csv => Box::new(Csv::begin(&columns, out)?),
+        Format::Jsonl => Box::new(JsonLines::begin(&columns, out)),
+        Format::Parquet => Box::new(parquet::Parquet::begin(&columns, out)?),
     };
     rows::fill(entries, what, table.as_mut())?;
     table.finish()

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::Result;
 use lowtide_core::entry::Entry;
 use lowtide_core::mark::{Mark, MarkSource, Phase};
+use lowtide_core::meter::{METERS, Meter, MeterInfo, Unit};
 use lowtide_core::process::{Member, ProcId, Role};
 use lowtide_core::sample::{Basis, Cgroup, Pressure, Reading, Sample};
 use lowtide_core::units::{Bytes, Micros};
@@ -27,7 +28,8 @@ pub enum What {
     Cgroups,
 }
 
-const SAMPLES: &[Column] = &[
+/// Who it was, before the meters.
+const READING: &[Column] = &[
     ("t", Float),
     ("time", Time),
     ("step", Int),
@@ -38,27 +40,23 @@ const SAMPLES: &[Column] = &[
     ("role", Text),
     ("rank", Int),
     ("watched", Bool),
-    ("anon", Int),
-    ("file", Int),
-    ("shmem", Int),
-    ("swap", Int),
-    ("rss", Int),
-    ("held", Int),
-    ("vsize", Int),
-    ("peak", Int),
-    ("gpu", Int),
-    ("threads", Int),
-    ("fds", Int),
-    ("cpu", Float),
-    ("minor_faults", Int),
-    ("major_faults", Int),
-    ("pss_anon", Int),
-    ("pss_file", Int),
-    ("pss_shmem", Int),
-    ("pss_swap", Int),
-    ("uss", Int),
-    ("pss_age", Float),
 ];
+
+/// All meters that a reading may have, and how old the careful one is.
+fn samples() -> Vec<Column> {
+    let kind = |unit: Unit| match unit {
+        Unit::Bytes | Unit::Count(_) => Int,
+        Unit::Seconds => Float,
+    };
+    let meters = metered().map(|info| (info.name, kind(info.unit)));
+    let age = ("pss_age", Float);
+    READING.iter().copied().chain(meters).chain([age]).collect()
+}
+
+fn metered() -> impl Iterator<Item = &'static MeterInfo> {
+    // A reading has no meter of an unknown kind.
+    METERS.iter().filter(|info| info.meter != Meter::Memory)
+}
 
 const MARKS: &[Column] = &[
     ("t", Float),
@@ -147,13 +145,13 @@ const CGROUPS: &[Column] = &[
 ];
 
 impl What {
-    pub fn columns(self) -> &'static [Column] {
+    pub fn columns(self) -> Vec<Column> {
         match self {
-            What::Samples => SAMPLES,
-            What::Marks => MARKS,
-            What::Processes => PROCESSES,
-            What::Node => NODE,
-            What::Cgroups => CGROUPS,
+            What::Samples => samples(),
+            What::Marks => MARKS.to_vec(),
+            What::Processes => PROCESSES.to_vec(),
+            What::Node => NODE.to_vec(),
+            What::Cgroups => CGROUPS.to_vec(),
         }
     }
 }
@@ -244,18 +242,22 @@ impl Now {
 
     fn samples(&self, sample: &Sample, table: &mut dyn Table) -> Result<()> {
         let when = self.when(sample.at);
+        let mut row = Vec::new();
         for reading in &sample.readings {
-            let mut row = when.to_vec();
-            row.extend(self.reading(sample, reading));
+            row.clear();
+            row.extend(when);
+            row.extend(self.who(sample, reading));
+            row.extend(metered().map(|info| measured(info, reading)));
+            let age = reading.pss.map(|pss| sample.at.since(pss.at).seconds());
+            row.push(age.into());
             table.row(&row)?;
         }
         Ok(())
     }
 
-    fn reading(&self, sample: &Sample, r: &Reading) -> [Cell<'static>; 26] {
+    fn who(&self, sample: &Sample, r: &Reading) -> [Cell<'static>; 6] {
         let seen = self.processes.get(&r.id);
         let role = seen.and_then(|p| p.member.as_ref()).map(|m| m.role);
-        let pss = r.pss;
         [
             sample.seq.into(),
             r.id.pid.into(),
@@ -263,26 +265,6 @@ impl Now {
             role.map(Role::name).into(),
             role.and_then(rank).map(|(rank, _)| rank).into(),
             (self.watched == Some(r.id)).into(),
-            r.anon.into(),
-            r.file.into(),
-            r.shmem.into(),
-            r.swap.into(),
-            r.rss().into(),
-            r.held().into(),
-            r.vsize.into(),
-            r.peak.into(),
-            r.gpu.into(),
-            r.threads.into(),
-            r.fds.into(),
-            r.cpu.seconds().into(),
-            r.minor_faults.into(),
-            r.major_faults.into(),
-            pss.map(|p| p.anon).into(),
-            pss.map(|p| p.file).into(),
-            pss.map(|p| p.shmem).into(),
-            pss.map(|p| p.swap).into(),
-            pss.map(|p| p.uss).into(),
-            pss.map(|p| sample.at.since(p.at).seconds()).into(),
         ]
     }
 
@@ -389,6 +371,14 @@ impl Now {
             ])?;
         }
         Ok(())
+    }
+}
+
+fn measured(info: &MeterInfo, reading: &Reading) -> Cell<'static> {
+    let value = (info.get)(reading);
+    match info.unit {
+        Unit::Bytes | Unit::Count(_) => value.into(),
+        Unit::Seconds => value.map(|micros| Micros(micros).seconds()).into(),
     }
 }
 

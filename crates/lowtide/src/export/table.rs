@@ -127,14 +127,14 @@ impl<W: Write> Table for Csv<W> {
 
 /// One JSON object a line; missing is null.
 pub struct JsonLines<W: Write> {
-    columns: &'static [Column],
+    columns: Vec<Column>,
     out: BufWriter<W>,
 }
 
 impl<W: Write> JsonLines<W> {
-    pub fn begin(columns: &'static [Column], out: W) -> JsonLines<W> {
+    pub fn begin(columns: &[Column], out: W) -> JsonLines<W> {
         JsonLines {
-            columns,
+            columns: columns.to_vec(),
             out: BufWriter::new(out),
         }
     }

@@ -1,8 +1,8 @@
 //! The chart: floor and crest of one line, the whole that it is a part of, the limit, the forecast as a
 //! cone, and on its axis the marks that the training loop told.
 
+use lowtide_core::meter::Unit;
 use lowtide_core::report::Line;
-use lowtide_core::units::show_bytes;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
@@ -116,6 +116,7 @@ struct Picture<'a> {
     crests: Vec<(f64, f64)>,
     whole: Vec<(f64, f64)>,
     limit: Option<f64>,
+    unit: Unit,
 }
 
 impl<'a> Picture<'a> {
@@ -151,7 +152,9 @@ impl<'a> Picture<'a> {
             whole.clear();
         }
         let last = line.high.last().map_or(0.0, |bytes| *bytes as f64);
-        let left = content.report.verdict.headroom;
+        let unit = line.meter.info().unit;
+        let headroom = content.report.verdict.headroom;
+        let left = headroom.filter(|_| unit == Unit::Bytes);
         let limit = left
             .map(|left| last + left)
             .filter(|until| *until <= in_sight.max(ahead) && *until > 0.0);
@@ -181,6 +184,7 @@ impl<'a> Picture<'a> {
             crests,
             whole,
             limit,
+            unit,
         }
     }
 
@@ -295,9 +299,9 @@ impl<'a> Picture<'a> {
         for row in 0..rows {
             let y = area.y + row as u16;
             let label = match row {
-                0 => show_bytes(top),
-                r if r == rows - 1 => show_bytes(bottom),
-                r if r == rows / 2 && rows > 4 => show_bytes((top + bottom) / 2.0),
+                0 => self.unit.show(top),
+                r if r == rows - 1 => self.unit.show(bottom),
+                r if r == rows / 2 && rows > 4 => self.unit.show((top + bottom) / 2.0),
                 _ => String::new(),
             };
             let tick = if label.is_empty() {

@@ -2,9 +2,9 @@
 //! list, and just the lines that are drawn.
 
 use lowtide_core::explain::Explanation;
+use lowtide_core::meter::{Meter, Unit};
 use lowtide_core::report::{Line, LineName, Picture, Report};
 use lowtide_core::units::Micros;
-use lowtide_core::verdict::Meter;
 
 use super::processes::{self, Row};
 use super::view::View;
@@ -28,7 +28,7 @@ pub struct Content {
     pub rows: Vec<Row>,
     /// The line in the chart.
     pub shown: LineName,
-    /// The meters that this line's owner has.
+    /// The meters that this line's owner has, in the order of core's table.
     pub meters: Vec<Meter>,
     pub said: Vec<Said>,
 }
@@ -63,11 +63,9 @@ impl Content {
         let known: Vec<Line> = small.filter(|line| !is_in(&lines, line)).collect();
         lines.extend(known);
         report.lines = lines;
-        let meters = names
-            .into_iter()
-            .filter(|name| name.who == shown.who)
-            .map(|name| name.meter)
-            .collect();
+        let own = names.into_iter().filter(|name| name.who == shown.who);
+        let mut meters: Vec<Meter> = own.map(|name| name.meter).collect();
+        meters.sort_unstable();
         Content {
             report,
             rows,
@@ -85,7 +83,9 @@ impl Content {
     /// The sum that the shown line is a part of.
     pub fn whole(&self) -> Option<&Line> {
         let whole = whole(self.shown.meter);
-        (whole != self.shown).then(|| self.line(&whole)).flatten()
+        // Bytes are a part of bytes; what is counted otherwise is not.
+        let part = whole != self.shown && self.shown.meter.info().unit == Unit::Bytes;
+        part.then(|| self.line(&whole)).flatten()
     }
 
     pub fn row(&self, who: &str) -> Option<&Row> {

@@ -1,9 +1,9 @@
 //! The tree of processes: who is there, in which role, what each holds, and how that moved.
 
+use lowtide_core::meter::Meter;
 use lowtide_core::report::{LineName, Process, Report};
 use lowtide_core::text::short;
 use lowtide_core::units::show_bytes;
-use lowtide_core::verdict::Meter;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Modifier;

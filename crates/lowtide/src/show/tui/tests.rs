@@ -575,6 +575,8 @@ fn keys_choose_what_is_drawn() {
         ),
         ("pid:101:7", "anon")
     );
+    let in_order = content.meters.is_sorted() && content.meters.len() > 2;
+    assert!(in_order, "{:?}", content.meters);
     let content = press(&mut view, &picture, &[Key::Down]);
     assert_eq!(content.shown.who, "role:loader-worker");
     let content = press(&mut view, &picture, &[Key::Up, Key::Up, Key::Up, Key::Up]);

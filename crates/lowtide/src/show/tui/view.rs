@@ -1,6 +1,7 @@
 //! What the user's keys chose: which line, which piece of the axis, what lies over it.
 
-use lowtide_core::verdict::{Axis, Meter};
+use lowtide_core::meter::Meter;
+use lowtide_core::verdict::Axis;
 
 use super::content::Content;
 use super::keys::Key;
