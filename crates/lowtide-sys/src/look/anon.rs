@@ -7,18 +7,15 @@ use lowtide_core::look::{Allocator, Kind};
 use lowtide_core::units::Bytes;
 use rustix::io::Errno;
 
-use super::files::Programs;
 use super::glibc::mapped::Block;
 use super::glibc::walk::{Heap, Owner, walk};
 use super::glibc::{Window, arenas, cached};
 use super::ledger::{Blocks, Ledger};
-use super::memory::Memory;
-use super::pages::Pages;
 use super::pymalloc::{self, Shape};
 use super::reserved::Reserves;
-use super::smaps::Vma;
-use super::taxonomy::Python;
+use super::target::Target;
 use super::{refusal, unknown_allocator};
+use crate::memory::{Mapping, Memory, Pages};
 
 /// Mappings above this length with less than one page in so many are not gone through: `pagemap`
 /// answers for every page of the mapping, resident or not, and a reserve of 1 TB is 2 GB of answers.
@@ -34,25 +31,20 @@ const WORTH_TELLING: u64 = 64 << 10;
 const ONE_IN: u64 = 200;
 
 /// Takes mappings apart, one after the other.
-pub struct Anon<'a> {
-    pub memory: Option<Memory>,
-    pub python: Option<Python>,
-    pub allocator: Allocator,
-    pub programs: &'a Programs,
-    /// libc's writable data, where the state of the main heap lies.
-    pub libc: Option<(u64, u64)>,
-    /// How long a thread's stack may be.
-    pub stack: u64,
-    pub ledger: &'a mut Ledger,
-    pub reserves: &'a mut Reserves,
+pub struct Anon<'a, M> {
+    /// Without it, mappings are all that is told apart.
+    pub memory: Option<&'a M>,
+    pub target: &'a Target,
+    pub ledger: Ledger,
+    pub reserves: Reserves,
     /// A block that goes on in the next mapping.
     pub open: Option<Block>,
     /// Thread arenas of glibc.
     pub arenas: u64,
     /// Bytes in mappings that were too long and too empty.
-    pub sparse: u64,
+    sparse: u64,
     /// Bytes of heaps in which no chunks could be made out.
-    pub lost: u64,
+    lost: u64,
     /// Bytes that were there when the mappings were listed, and given back before they were read.
     pub returned: u64,
     /// The pages of a mapping could not be asked for.
@@ -72,71 +64,98 @@ impl Claims {
     }
 }
 
-impl Anon<'_> {
+impl<'a, M: Memory> Anon<'a, M> {
+    pub fn new(target: &'a Target, memory: Option<&'a M>) -> Anon<'a, M> {
+        Anon {
+            memory,
+            target,
+            ledger: Ledger::default(),
+            reserves: Reserves::default(),
+            open: None,
+            arenas: 0,
+            sparse: 0,
+            lost: 0,
+            returned: 0,
+            blind: false,
+        }
+    }
+
     /// `before` is the mapping below, `reach` the end of the row of such mappings that this one is in.
-    pub fn take_apart(&mut self, vma: &Vma, name: &str, before: Option<&Vma>, reach: u64) {
-        let open = self.open.take().filter(|block| vma.start < block.end());
-        if let Some(block) = open.filter(|block| vma.end <= block.end()) {
+    pub fn take_apart(
+        &mut self,
+        mapping: &Mapping,
+        name: &str,
+        before: Option<&Mapping>,
+        reach: u64,
+    ) {
+        let open = self.open.take().filter(|block| mapping.start < block.end());
+        if let Some(block) = open.filter(|block| mapping.end <= block.end()) {
             // All of it is one block's: no page needs to be asked for.
             let mut blocks = Blocks::default();
-            self.block(&mut blocks, block, vma, (vma.anon, vma.swap));
+            self.block(&mut blocks, block, mapping, (mapping.anon, mapping.swap));
             self.ledger.add_blocks(Kind::GlibcMapped, &blocks);
             return;
         }
-        if vma.anon == 0 {
+        if mapping.anon == 0 {
             return;
         }
-        let too_long = vma.len() > LONG && vma.len() / vma.anon > SPARSE;
+        let too_long = mapping.size() > LONG && mapping.size() / mapping.anon > SPARSE;
         if too_long {
-            let known = self.long(vma, name, open);
-            self.sparse += vma.anon.saturating_sub(known);
-            self.rest(vma, name, before, None, vma.anon.saturating_sub(known));
+            let known = self.long(mapping, name, open);
+            self.sparse += mapping.anon.saturating_sub(known);
+            self.rest(
+                mapping,
+                name,
+                before,
+                None,
+                mapping.anon.saturating_sub(known),
+            );
             return;
         }
-        let pages = match &mut self.memory {
-            Some(memory) if !memory.is_late() => memory.pages(vma.start, vma.end).ok(),
+        let pages = match self.memory {
+            Some(memory) if !memory.is_late() => memory.resident(mapping.start, mapping.end).ok(),
             _ => None,
         };
         let Some(pages) = pages else {
             self.blind = true;
-            self.rest(vma, name, before, None, vma.anon);
+            self.rest(mapping, name, before, None, mapping.anon);
             return;
         };
-        let gone = self.memory.as_ref().map(Memory::gone);
+        let gone = self.memory.map(M::gone);
         let mut claims = Claims {
             spans: Vec::new(),
             bytes: 0,
         };
         self.data(&pages, &mut claims);
         if name != "[heap]" {
-            self.small_objects(vma, &pages, &mut claims);
+            self.small_objects(mapping, &pages, &mut claims);
         }
-        if self.allocator == Allocator::Glibc && vma.write {
+        if self.target.allocator == Allocator::Glibc && mapping.write {
             if name == "[heap]" {
                 self.main_heap(&pages, &mut claims);
             } else {
                 self.thread_heaps(&pages, &mut claims);
-                self.blocks(vma, &pages, (open, reach), &mut claims);
+                self.blocks(mapping, &pages, (open, reach), &mut claims);
             }
         }
         // The kernel's count is the one that growth is measured by: pages of zeros that were only
         // ever read are present too, and belong to nobody. Fewer pages than that: some were returned
         // since, as happens to all of a large block that is freed.
-        let mut there = pages.bytes(vma.start, vma.end).min(vma.anon);
-        if let Some(memory) = &mut self.memory
+        let mut there = pages.bytes(mapping.start, mapping.end).min(mapping.anon);
+        if let Some(memory) = self.memory
             && Some(memory.gone()) != gone
-            && let Ok(now) = memory.pages(vma.start, vma.end)
+            && let Ok(now) = memory.resident(mapping.start, mapping.end)
         {
-            there = there.min(now.bytes(vma.start, vma.end));
+            there = there.min(now.bytes(mapping.start, mapping.end));
         }
-        self.returned += vma.anon - there;
+        self.returned += mapping.anon - there;
         let left = there.saturating_sub(claims.bytes);
-        self.rest(vma, name, before, Some((&pages, &claims)), left);
+        self.rest(mapping, name, before, Some((&pages, &claims)), left);
     }
 
     /// Zero-filled data of programs and libraries, as long as their files say.
     fn data(&mut self, pages: &Pages, claims: &mut Claims) {
-        let data = &self.programs.data;
+        let data = &self.target.programs.data;
         let first = data.partition_point(|(_, to)| *to <= pages.start());
         for (from, to) in data[first..]
             .iter()
@@ -149,11 +168,11 @@ impl Anon<'_> {
         }
     }
 
-    fn small_objects(&mut self, vma: &Vma, pages: &Pages, claims: &mut Claims) {
-        let Some((memory, python)) = self.memory.as_ref().zip(self.python) else {
+    fn small_objects(&mut self, mapping: &Mapping, pages: &Pages, claims: &mut Claims) {
+        let Some((memory, python)) = self.memory.zip(self.target.python) else {
             return;
         };
-        if !vma.write {
+        if !mapping.write {
             return;
         }
         let shapes = match python.minor {
@@ -161,13 +180,13 @@ impl Anon<'_> {
             None => vec![Shape::LARGE, Shape::SMALL],
         };
         for shape in shapes {
-            let found = pymalloc::scan(memory, pages, shape, vma.huge > 0);
-            if found.spans.is_empty() {
+            let pools = pymalloc::scan(memory, pages, shape, mapping.huge > 0);
+            if pools.spans.is_empty() {
                 continue;
             }
-            self.ledger.add_blocks(Kind::PythonLive, &found.live);
-            self.ledger.add(Kind::PythonSlack, found.slack);
-            for (from, to) in found.spans {
+            self.ledger.add_blocks(Kind::PythonLive, &pools.live);
+            self.ledger.add(Kind::PythonSlack, pools.slack);
+            for (from, to) in pools.spans {
                 claims.add(from, to, pages.bytes(from, to));
             }
             return;
@@ -175,10 +194,8 @@ impl Anon<'_> {
     }
 
     fn main_heap(&mut self, pages: &Pages, claims: &mut Claims) {
-        let Some(memory) = &mut self.memory else {
-            return;
-        };
-        let data = self.libc.and_then(|(from, to)| memory.pages(from, to).ok());
+        let Some(memory) = self.memory else { return };
+        let data = (self.target.libc()).and_then(|(from, to)| memory.resident(from, to).ok());
         let state = data.and_then(|data| cached::main_state(memory, &data, pages));
         let cached = state.map(|state| cached::chunks(memory, state, pages));
         let (start, end) = (pages.start(), pages.end());
@@ -194,7 +211,7 @@ impl Anon<'_> {
     }
 
     fn thread_heaps(&mut self, pages: &Pages, claims: &mut Claims) {
-        let Some(memory) = &self.memory else { return };
+        let Some(memory) = self.memory else { return };
         for found in arenas::scan(memory, pages) {
             self.arenas += u64::from(found.is_first);
             self.heap(&found.heap, found.start, found.end, pages, claims);
@@ -214,32 +231,36 @@ impl Anon<'_> {
 
     /// Nothing kept it from finding every block.
     pub fn saw_all(&self) -> bool {
-        let memory = self.memory.as_ref();
-        !self.blind && memory.is_some_and(|memory| memory.refused().is_none())
+        !self.blind && self.memory.is_some_and(|memory| memory.refused().is_none())
     }
 
     /// What nobody claimed: a stack, if a guard lies below; else nobody's.
     fn rest(
         &mut self,
-        vma: &Vma,
+        mapping: &Mapping,
         name: &str,
-        before: Option<&Vma>,
+        before: Option<&Mapping>,
         known: Option<(&Pages, &Claims)>,
         left: u64,
     ) {
         let guarded = before.is_some_and(|guard| {
-            guard.is_closed() && guard.end == vma.start && guard.len() <= LARGEST_GUARD
+            guard.is_closed() && guard.end == mapping.start && guard.size() <= LARGEST_GUARD
         });
         let mut stack = 0;
-        if guarded && vma.write && name != "[heap]" {
-            let top = vma.start.saturating_add(self.stack).min(vma.end);
+        if guarded && mapping.write && name != "[heap]" {
+            let top = mapping
+                .start
+                .saturating_add(self.target.stack)
+                .min(mapping.end);
             stack = match known {
                 Some((pages, claims)) => {
                     let claimed = claims.spans.iter();
                     let claimed = claimed.map(|(a, b)| pages.bytes(*a, (*b).min(top)));
-                    pages.bytes(vma.start, top).saturating_sub(claimed.sum())
+                    pages
+                        .bytes(mapping.start, top)
+                        .saturating_sub(claimed.sum())
                 }
-                None if vma.len() <= self.stack => left,
+                None if mapping.size() <= self.target.stack => left,
                 None => 0,
             }
             .min(left);
@@ -252,17 +273,21 @@ impl Anon<'_> {
 
     /// It ended under the look: what was read is no picture of it.
     pub fn has_ended(&self) -> bool {
-        let refused = self.memory.as_ref().and_then(Memory::refused);
+        let refused = self.memory.and_then(M::refused);
         refused == Some(Errno::SRCH)
     }
 
     /// What this could not see, in words.
     pub fn what_is_missing(&self, held: u64, incomplete: &mut Vec<String>) {
-        if let Some(errno) = self.memory.as_ref().and_then(Memory::refused) {
+        if let Some(errno) = self.memory.and_then(M::refused) {
             incomplete.push(refusal(errno, "the process's memory".as_ref()));
         }
-        incomplete.extend(unknown_allocator(self.allocator).map(str::to_owned));
-        if self.python.is_some_and(|python| python.free_threaded) {
+        incomplete.extend(unknown_allocator(self.target.allocator).map(str::to_owned));
+        if self
+            .target
+            .python
+            .is_some_and(|python| python.free_threaded)
+        {
             incomplete
                 .push("Python without the GIL: its small objects cannot be told apart".to_owned());
         }

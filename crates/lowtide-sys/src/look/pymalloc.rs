@@ -8,8 +8,7 @@
 use std::collections::HashMap;
 
 use super::ledger::Blocks;
-use super::memory::Memory;
-use super::pages::Pages;
+use crate::memory::{Batch, Memory, Pages};
 
 const HEAD: usize = 48;
 /// Blocks come in steps of 16 bytes up to 512.
@@ -48,7 +47,7 @@ impl Shape {
 
 /// What is in the pools of one mapping.
 #[derive(Debug, Default)]
-pub struct Found {
+pub struct Pools {
     pub live: Blocks,
     /// Resident in arenas and not live.
     pub slack: u64,
@@ -82,13 +81,13 @@ fn pool(head: &[u8; HEAD], shape: Shape) -> Option<Pool> {
 
 /// Scans the resident pages of one mapping. `huge`: it has huge pages, where memory that was never
 /// touched is resident all the same.
-pub fn scan(memory: &Memory, pages: &Pages, shape: Shape, huge: bool) -> Found {
-    let mut found = Found::default();
+pub fn scan(memory: &impl Memory, pages: &Pages, shape: Shape, huge: bool) -> Pools {
+    let mut pools = Pools::default();
     let mut arenas: HashMap<u32, (u64, u64)> = HashMap::new();
     let mut spans: Vec<(u64, u64)> = Vec::new();
-    let (mut asked, mut heads) = (Vec::with_capacity(AT_ONCE), Vec::new());
+    let (mut asked, mut batch) = (Vec::with_capacity(AT_ONCE), Batch::<HEAD>::default());
     let mut at = pages.start().next_multiple_of(shape.pool);
-    while at < pages.end() && !memory.is_late() && memory.refused().is_none() {
+    while at < pages.end() && !memory.is_over() {
         asked.clear();
         while asked.len() < AT_ONCE && at + shape.pool <= pages.end() {
             if pages.has(at) {
@@ -104,14 +103,14 @@ pub fn scan(memory: &Memory, pages: &Pages, shape: Shape, huge: bool) -> Found {
         if asked.is_empty() {
             break;
         }
-        memory.heads::<HEAD>(&asked, &mut heads);
-        for (address, head) in asked.iter().zip(&heads) {
-            let Some(pool) = head.as_ref().and_then(|head| pool(head, shape)) else {
+        let heads = batch.read(memory, &asked);
+        for (address, head) in asked.iter().zip(heads) {
+            let Some(pool) = head.and_then(|head| pool(head, shape)) else {
                 continue;
             };
             let resident = pages.bytes(*address, address + shape.pool);
             let bytes = (pool.live * pool.block).min(resident);
-            found.live.add(pool.block, pool.live, bytes);
+            pools.live.add(pool.block, pool.live, bytes);
             let arena = arenas.entry(pool.arena).or_insert((*address, *address));
             // Every interpreter of a process counts its arenas from zero.
             if *address >= arena.0 + shape.arena {
@@ -123,10 +122,10 @@ pub fn scan(memory: &Memory, pages: &Pages, shape: Shape, huge: bool) -> Found {
     }
     spans.extend(arenas.into_values());
     spans.sort_unstable();
-    found.spans = whole(&spans, shape, huge, pages.end());
-    let resident: u64 = found.spans.iter().map(|(a, b)| pages.bytes(*a, *b)).sum();
-    found.slack = resident.saturating_sub(found.live.bytes);
-    found
+    pools.spans = whole(&spans, shape, huge, pages.end());
+    let resident: u64 = pools.spans.iter().map(|(a, b)| pages.bytes(*a, *b)).sum();
+    pools.slack = resident.saturating_sub(pools.live.bytes);
+    pools
 }
 
 /// From the first and last pool of each arena to the stretch it takes, none over another.

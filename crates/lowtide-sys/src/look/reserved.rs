@@ -11,9 +11,8 @@ use std::collections::HashMap;
 use lowtide_core::look::Reserved;
 use lowtide_core::units::Bytes;
 
-use super::files;
 use super::glibc::mapped::Block;
-use super::smaps::Vma;
+use crate::memory::{Mapping, files};
 use crate::proc::Proc;
 
 /// Smaller pieces end no growth that is worth a verdict, and there are many of them.
@@ -34,7 +33,7 @@ pub struct Reserves {
 /// Shared memory, as far as it is mapped.
 #[derive(Debug)]
 struct Shared {
-    first: Vma,
+    first: Mapping,
     name: String,
     /// Offsets in the file.
     from: u64,
@@ -62,15 +61,18 @@ impl Reserves {
     }
 
     /// A mapping of shared memory.
-    pub fn add_shared(&mut self, vma: &Vma, name: &str) {
+    pub fn add_shared(&mut self, mapping: &Mapping, name: &str) {
         // ZGC keeps the heap of a Java machine in shared memory: that is an arena.
-        if !vma.shared || name.starts_with("/memfd:java_heap") {
+        if !mapping.shared || name.starts_with("/memfd:java_heap") {
             return;
         }
-        let (from, to) = (vma.offset, vma.offset.saturating_add(vma.len()));
-        let touched = vma.rss.saturating_add(vma.swap);
+        let (from, to) = (
+            mapping.offset,
+            mapping.offset.saturating_add(mapping.size()),
+        );
+        let touched = mapping.rss.saturating_add(mapping.swap);
         let new = || Shared {
-            first: vma.clone(),
+            first: mapping.clone(),
             name: name.to_owned(),
             from,
             to: from,
@@ -79,7 +81,7 @@ impl Reserves {
         };
         let file = self
             .shared
-            .entry((vma.device, vma.inode))
+            .entry((mapping.device, mapping.inode))
             .or_insert_with(new);
         // The same pages, mapped again, are there only once.
         if from < file.to && file.from < to {
@@ -89,7 +91,7 @@ impl Reserves {
         }
         file.from = file.from.min(from);
         file.to = file.to.max(to);
-        file.execute |= vma.execute;
+        file.execute |= mapping.execute;
     }
 
     /// The largest pieces.
@@ -140,7 +142,8 @@ fn stat(proc: &Proc, pid: u32, file: &Shared) -> Option<(u64, u64)> {
     });
     // The name may have gone to another file since.
     let by_name = by_name.filter(|stat| stat.st_ino == file.first.inode);
-    let stat = by_name.or_else(|| rustix::fs::stat(files::mapped(proc, pid, &file.first)).ok())?;
+    let stat =
+        by_name.or_else(|| rustix::fs::stat(files::by_address(proc, pid, &file.first)).ok())?;
     let size = u64::try_from(stat.st_size).ok()?;
     let blocks = u64::try_from(stat.st_blocks).ok()?;
     Some((size, blocks.saturating_mul(BLOCK)))
@@ -152,15 +155,15 @@ mod tests {
 
     const MB: u64 = 1 << 20;
 
-    fn vma(start: u64, offset: u64, length: u64, rss: u64) -> Vma {
-        Vma {
+    fn mapping(start: u64, offset: u64, length: u64, rss: u64) -> Mapping {
+        Mapping {
             start,
             end: start + length,
             shared: true,
             offset,
             inode: 7,
             rss,
-            ..Vma::default()
+            ..Mapping::default()
         }
     }
 
@@ -177,30 +180,36 @@ mod tests {
     #[test]
     fn a_file_that_is_mapped_twice_counts_once() {
         let mut reserves = Reserves::default();
-        reserves.add_shared(&vma(0x1000_0000, 0, 64 * MB, 20 * MB), "/dev/shm/a");
-        reserves.add_shared(&vma(0x2000_0000, 0, 64 * MB, 30 * MB), "/dev/shm/a");
+        reserves.add_shared(&mapping(0x1000_0000, 0, 64 * MB, 20 * MB), "/dev/shm/a");
+        reserves.add_shared(&mapping(0x2000_0000, 0, 64 * MB, 30 * MB), "/dev/shm/a");
         // Its next piece, mapped by itself.
-        reserves.add_shared(&vma(0x3000_0000, 64 * MB, 32 * MB, 5 * MB), "/dev/shm/a");
+        reserves.add_shared(
+            &mapping(0x3000_0000, 64 * MB, 32 * MB, 5 * MB),
+            "/dev/shm/a",
+        );
         assert_eq!(found(reserves), [(0x1000_0000, 96, 35)]);
     }
 
     #[test]
     fn code_private_copies_and_heaps_are_not_reserved() {
         let mut reserves = Reserves::default();
-        let usual = vma(0x1000_0000, 0, 64 * MB, MB);
-        let mut other = |change: &dyn Fn(&mut Vma), name| {
-            let mut vma = usual.clone();
-            change(&mut vma);
-            reserves.add_shared(&vma, name);
+        let usual = mapping(0x1000_0000, 0, 64 * MB, MB);
+        let mut other = |change: &dyn Fn(&mut Mapping), name| {
+            let mut mapping = usual.clone();
+            change(&mut mapping);
+            reserves.add_shared(&mapping, name);
         };
-        other(&|vma| (vma.shared, vma.inode) = (false, 1), "/dev/shm/a");
         other(
-            &|vma| (vma.execute, vma.inode) = (true, 2),
+            &|mapping| (mapping.shared, mapping.inode) = (false, 1),
+            "/dev/shm/a",
+        );
+        other(
+            &|mapping| (mapping.execute, mapping.inode) = (true, 2),
             "/memfd:doublemapper (deleted)",
         );
-        other(&|vma| vma.inode = 3, "/memfd:java_heap (deleted)");
+        other(&|mapping| mapping.inode = 3, "/memfd:java_heap (deleted)");
         other(
-            &|vma| (vma.end, vma.inode) = (vma.start + MB, 4),
+            &|mapping| (mapping.end, mapping.inode) = (mapping.start + MB, 4),
             "/dev/shm/small",
         );
         assert_eq!(found(reserves), []);
@@ -209,7 +218,10 @@ mod tests {
     #[test]
     fn the_file_knows_better_when_all_of_it_is_mapped() {
         let mut reserves = Reserves::default();
-        reserves.add_shared(&vma(0x1000, 0, 64 * MB, 20 * MB), "/dev/shm/a (deleted)");
+        reserves.add_shared(
+            &mapping(0x1000, 0, 64 * MB, 20 * MB),
+            "/dev/shm/a (deleted)",
+        );
         let file = reserves.shared.into_values().next().unwrap();
         let of = |stat| {
             let piece = file.reserved(stat);

@@ -3,8 +3,7 @@
 
 use super::walk::{Heap, Owner, is_row, walk};
 use super::{ALIGN, Window, cached};
-use crate::look::memory::Memory;
-use crate::look::pages::Pages;
+use crate::memory::{Memory, Pages};
 
 /// HEAP_MAX_SIZE with 8-byte words. (Another one with glibc.malloc.hugetlb is not known here.)
 pub const RESERVE: u64 = 64 << 20;
@@ -17,7 +16,7 @@ const STATES: std::ops::RangeInclusive<u64> = STATE - 40..=STATE + 16;
 
 /// A thread's heap and where it lies.
 #[derive(Debug)]
-pub struct Found {
+pub struct ThreadHeap {
     pub heap: Heap,
     pub start: u64,
     pub end: u64,
@@ -26,7 +25,7 @@ pub struct Found {
 }
 
 /// The heaps in one mapping.
-pub fn scan(memory: &Memory, pages: &Pages) -> Vec<Found> {
+pub fn scan(memory: &impl Memory, pages: &Pages) -> Vec<ThreadHeap> {
     let mut found = Vec::new();
     let mut at = pages.start().next_multiple_of(RESERVE);
     while at < pages.end() {
@@ -40,7 +39,7 @@ pub fn scan(memory: &Memory, pages: &Pages) -> Vec<Found> {
     found
 }
 
-fn heap(memory: &Memory, pages: &Pages, at: u64, info: &Info) -> Found {
+fn heap(memory: &impl Memory, pages: &Pages, at: u64, info: &Info) -> ThreadHeap {
     let mut window = Window::new(memory, pages);
     let end = (at + info.size).min(pages.end());
     let is_first = info.arena & !(RESERVE - 1) == at;
@@ -54,7 +53,7 @@ fn heap(memory: &Memory, pages: &Pages, at: u64, info: &Info) -> Found {
         at + (info.arena & (RESERVE - 1))
     };
     let cached = cached::chunks(memory, info.arena, pages);
-    Found {
+    ThreadHeap {
         heap: walk(&mut window, start, end, Owner::Thread, &cached),
         start: at,
         end,
@@ -70,7 +69,7 @@ struct Info {
 }
 
 impl Info {
-    fn read(memory: &Memory, at: u64, page: u64) -> Option<Info> {
+    fn read(memory: &impl Memory, at: u64, page: u64) -> Option<Info> {
         let mut bytes = [0; INFO];
         (memory.read(at, &mut bytes) == INFO).then_some(())?;
         Info::of(&bytes, at, page)

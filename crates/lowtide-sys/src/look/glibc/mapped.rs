@@ -4,8 +4,7 @@
 //! second head in front of its aligned bytes; the first one stays where it was, with the whole size.
 
 use super::{HEAD, Head, IS_MAPPED, OF_THREAD, PREVIOUS_IN_USE};
-use crate::look::memory::Memory;
-use crate::look::pages::Pages;
+use crate::memory::{Batch, Memory, Pages};
 
 /// The threshold can be set lower than 128 KiB (MALLOC_MMAP_THRESHOLD_), but a head in the middle of a
 /// mapping that claims less than this is more likely somebody's data.
@@ -30,16 +29,16 @@ impl Block {
 
 /// Looks for blocks that begin between two addresses and can be there as a whole.
 pub fn scan(
-    memory: &Memory,
+    memory: &impl Memory,
     pages: &Pages,
     (from, to): (u64, u64),
     fits: impl Fn(Block) -> bool,
     found: &mut Vec<Block>,
 ) {
-    let (mut asked, mut heads) = (Vec::new(), Vec::new());
+    let (mut asked, mut batch) = (Vec::new(), Batch::<HEAD>::default());
     let mut at_once = 1;
     let mut at = from;
-    while !memory.is_late() && memory.refused().is_none() {
+    while !memory.is_over() {
         asked.clear();
         while asked.len() < at_once
             && let Some(next) = pages.next(at).filter(|next| *next < to)
@@ -50,10 +49,10 @@ pub fn scan(
         if asked.is_empty() {
             return;
         }
-        memory.heads::<HEAD>(&asked, &mut heads);
+        let heads = batch.read(memory, &asked);
         at_once = (at_once * 2).min(MOST_AT_ONCE);
-        for (start, head) in asked.iter().zip(&heads) {
-            let size = head.and_then(|head| size(Head::of(head), pages.page()));
+        for (start, head) in asked.iter().zip(heads) {
+            let size = head.and_then(|head| size(Head::of(*head), pages.page()));
             let block = size.map(|size| Block {
                 start: *start,
                 size,

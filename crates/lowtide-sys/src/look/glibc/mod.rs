@@ -9,8 +9,7 @@ pub mod cached;
 pub mod mapped;
 pub mod walk;
 
-use super::memory::Memory;
-use super::pages::Pages;
+use crate::memory::{Memory, Pages};
 
 /// `malloc_chunk`: the size of the chunk before (valid only if that one is free), then its own size.
 pub const HEAD: usize = 16;
@@ -52,16 +51,16 @@ const FIRST_PIECE: u64 = 4 << 10;
 const LARGEST_PIECE: u64 = 128 << 10;
 
 /// A piece of the target's memory, moved upwards.
-pub struct Window<'a> {
-    memory: &'a Memory,
+pub struct Window<'a, M> {
+    memory: &'a M,
     pages: &'a Pages,
     bytes: Vec<u8>,
     start: u64,
     piece: u64,
 }
 
-impl<'a> Window<'a> {
-    pub fn new(memory: &'a Memory, pages: &'a Pages) -> Window<'a> {
+impl<'a, M: Memory> Window<'a, M> {
+    pub fn new(memory: &'a M, pages: &'a Pages) -> Window<'a, M> {
         Window {
             memory,
             pages,
@@ -76,7 +75,7 @@ impl<'a> Window<'a> {
     }
 
     pub fn is_over(&self) -> bool {
-        self.memory.is_late() || self.memory.refused().is_some()
+        self.memory.is_over()
     }
 
     pub fn end(&self) -> u64 {

@@ -4,8 +4,9 @@
 
 use std::collections::HashSet;
 
-use super::super::ledger::Blocks;
 use super::{ALIGN, HEAD, IS_MAPPED, OF_THREAD, PREVIOUS_IN_USE, SMALLEST, Window};
+use crate::look::ledger::Blocks;
+use crate::memory::Memory;
 
 /// What one heap holds.
 #[derive(Debug, Default)]
@@ -44,7 +45,7 @@ pub enum Owner {
 
 /// Walks the chunks from `start` to `end`. `cached` are chunks that are free and do not look so.
 pub fn walk(
-    window: &mut Window<'_>,
+    window: &mut Window<'_, impl Memory>,
     start: u64,
     end: u64,
     owner: Owner,
@@ -64,7 +65,7 @@ pub fn walk(
 }
 
 /// Whether a row of chunks begins here.
-pub fn is_row(window: &Window<'_>, start: u64, end: u64, owner: Owner) -> bool {
+pub fn is_row(window: &Window<'_, impl Memory>, start: u64, end: u64, owner: Owner) -> bool {
     let mut at = start;
     for _ in 0..ROW {
         let Some(size) = window.peek(at).and_then(|head| size(head, at, end, owner)) else {
@@ -97,8 +98,8 @@ fn size(head: super::Head, at: u64, end: u64, owner: Owner) -> Option<u64> {
     (right && fits).then_some(size)
 }
 
-struct Walker<'w, 'a> {
-    window: &'w mut Window<'a>,
+struct Walker<'w, 'a, M> {
+    window: &'w mut Window<'a, M>,
     end: u64,
     owner: Owner,
     cached: &'w HashSet<u64>,
@@ -107,7 +108,7 @@ struct Walker<'w, 'a> {
     heap: Heap,
 }
 
-impl Walker<'_, '_> {
+impl<M: Memory> Walker<'_, '_, M> {
     fn run(&mut self, start: u64) {
         let mut at = start;
         let mut chunks = 0u64;

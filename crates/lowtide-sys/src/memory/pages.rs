@@ -1,6 +1,6 @@
-//! Which pages of a mapping are resident, one bit each. [`super::memory`] fills it from `pagemap`;
-//! everything that reads or counts memory asks it first, because a page that is read while it is not
-//! there would be brought in, and the look would change the job.
+//! Which pages of a mapping are resident, one bit each. [`Memory`](super::Memory) fills it; everything that
+//! reads or counts memory asks it first, because a page that is read while it is not there would be
+//! brought in, and reading would change the job.
 
 /// The resident pages of one stretch of addresses.
 #[derive(Clone, Debug)]

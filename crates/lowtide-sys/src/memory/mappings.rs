@@ -1,11 +1,15 @@
-//! `/proc/PID/smaps`: every mapping with its resident bytes by kind. Fed in pieces of any length, so
-//! that a process of 100,000 mappings (80 MB of text) needs no more than the list of them.
+//! Which mappings a process has, from `/proc/PID/smaps` (with the resident bytes of each by kind) or
+//! `/proc/PID/maps` (without, and much cheaper). Fed in pieces of any length, so that a process of 100,000
+//! mappings (80 MB of text) needs no more than the list of them.
 
-use crate::proc::{number, words};
+use rustix::io::Errno;
+
+use super::Deadline;
+use crate::proc::{Proc, number, words};
 
 /// One mapping.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Vma {
+pub struct Mapping {
     pub start: u64,
     pub end: u64,
     pub read: bool,
@@ -16,8 +20,8 @@ pub struct Vma {
     /// Major and minor number of the file system.
     pub device: (u32, u32),
     pub inode: u64,
-    /// Into [`Mappings::names`].
-    pub(super) name: u32,
+    /// For [`Mappings::name`]; set by [`Mappings::push`].
+    pub name: u32,
     pub rss: u64,
     /// Private pages that belong to no file, copies of file pages among them.
     pub anon: u64,
@@ -26,8 +30,8 @@ pub struct Vma {
     pub huge: u64,
 }
 
-impl Vma {
-    pub fn len(&self) -> u64 {
+impl Mapping {
+    pub fn size(&self) -> u64 {
         self.end - self.start
     }
 
@@ -40,14 +44,59 @@ impl Vma {
 /// All mappings of a process, by address.
 #[derive(Debug, Default)]
 pub struct Mappings {
-    pub list: Vec<Vma>,
+    pub list: Vec<Mapping>,
     /// Files are mapped in several pieces, one after the other: each name is kept once per row.
     names: Vec<String>,
+    /// Time ran out before all were listed.
+    pub is_cut: bool,
 }
 
+/// What one `read` asks for; the kernel hands over a page or so at a time all the same.
+const PIECE: usize = 64 * 1024;
+
 impl Mappings {
-    pub fn name(&self, vma: &Vma) -> &str {
-        self.names.get(vma.name as usize).map_or("", String::as_str)
+    /// Reads `smaps`: the kernel goes through the page tables of every mapping for it.
+    pub fn with_sizes(proc: &Proc, pid: u32, deadline: Deadline) -> Result<Mappings, Errno> {
+        Mappings::read(proc, pid, "smaps", deadline)
+    }
+
+    /// Reads `maps`: addresses, rights and names.
+    pub fn without_sizes(proc: &Proc, pid: u32, deadline: Deadline) -> Result<Mappings, Errno> {
+        Mappings::read(proc, pid, "maps", deadline)
+    }
+
+    fn read(proc: &Proc, pid: u32, name: &str, deadline: Deadline) -> Result<Mappings, Errno> {
+        let file = proc.open(pid, name)?;
+        let mut parser = Parser::default();
+        let mut buffer = vec![0; PIECE];
+        let mut is_cut = false;
+        while !is_cut {
+            let count = rustix::io::read(&file, &mut buffer[..])?;
+            if count == 0 {
+                break;
+            }
+            parser.feed(&buffer[..count]);
+            is_cut = deadline.is_over();
+        }
+        let mut found = parser.finish();
+        found.is_cut = is_cut;
+        // The kernel gives an empty file for a process that has ended or has no memory.
+        if found.list.is_empty() {
+            return Err(Errno::SRCH);
+        }
+        Ok(found)
+    }
+
+    pub fn name(&self, mapping: &Mapping) -> &str {
+        self.names
+            .get(mapping.name as usize)
+            .map_or("", String::as_str)
+    }
+
+    /// The paths of mapped files, those that are mapped several times several times.
+    pub fn files(&self) -> impl Iterator<Item = &str> {
+        let names = self.names.iter().map(String::as_str);
+        names.filter(|name| name.starts_with('/'))
     }
 }
 
@@ -92,15 +141,20 @@ impl Mappings {
         // Fields begin with a capital letter, mappings with a digit or a small one (hexadecimal).
         if line.first().is_some_and(u8::is_ascii_uppercase) {
             self.field(line);
-        } else if let Some((vma, name)) = header(line) {
-            self.push(vma, name);
+        } else if let Some((mapping, name)) = header(line) {
+            self.push(mapping, name);
         }
     }
 
-    fn push(&mut self, mut vma: Vma, name: &[u8]) {
+    /// Adds the next mapping by address.
+    pub fn push(&mut self, mut mapping: Mapping, name: &[u8]) {
         // The kernel goes on from where the last read ended: a mapping that has grown over that place
         // since (a thread's heap) is listed again, as a whole.
-        while self.list.last().is_some_and(|last| last.start >= vma.start) {
+        while self
+            .list
+            .last()
+            .is_some_and(|last| last.start >= mapping.start)
+        {
             self.list.pop();
         }
         let same = self
@@ -110,22 +164,22 @@ impl Mappings {
         if !same {
             self.names.push(String::from_utf8_lossy(name).into_owned());
         }
-        vma.name = u32::try_from(self.names.len() - 1).unwrap_or(u32::MAX);
-        self.list.push(vma);
+        mapping.name = u32::try_from(self.names.len() - 1).unwrap_or(u32::MAX);
+        self.list.push(mapping);
     }
 
     fn field(&mut self, line: &[u8]) {
-        let Some(vma) = self.list.last_mut() else {
+        let Some(mapping) = self.list.last_mut() else {
             return;
         };
         let Some(colon) = line.iter().position(|byte| *byte == b':') else {
             return;
         };
         let slot = match &line[..colon] {
-            b"Rss" => &mut vma.rss,
-            b"Anonymous" => &mut vma.anon,
-            b"Swap" => &mut vma.swap,
-            b"AnonHugePages" => &mut vma.huge,
+            b"Rss" => &mut mapping.rss,
+            b"Anonymous" => &mut mapping.anon,
+            b"Swap" => &mut mapping.swap,
+            b"AnonHugePages" => &mut mapping.huge,
             _ => return,
         };
         if let Some(kib) = words(&line[colon + 1..]).next().and_then(number) {
@@ -135,7 +189,7 @@ impl Mappings {
 }
 
 /// `7f00-7f01 rw-p 00000000 fe:00 12   /usr/lib/libc.so.6`
-fn header(line: &[u8]) -> Option<(Vma, &[u8])> {
+fn header(line: &[u8]) -> Option<(Mapping, &[u8])> {
     let mut parts = line.splitn(6, |byte| *byte == b' ');
     let (start, end) = split(parts.next()?, b'-')?;
     let rights = parts.next()?;
@@ -143,7 +197,7 @@ fn header(line: &[u8]) -> Option<(Vma, &[u8])> {
     let (major, minor) = split(parts.next()?, b':')?;
     let inode = number(parts.next()?)?;
     let [read, write, execute, shared] = *rights.first_chunk::<4>()?;
-    let vma = Vma {
+    let mapping = Mapping {
         start,
         end: (end > start).then_some(end)?,
         read: read == b'r',
@@ -153,11 +207,11 @@ fn header(line: &[u8]) -> Option<(Vma, &[u8])> {
         offset,
         device: (u32::try_from(major).ok()?, u32::try_from(minor).ok()?),
         inode,
-        ..Vma::default()
+        ..Mapping::default()
     };
     // A name may hold anything but a line end; blanks before it fill the column.
     let name = parts.next().unwrap_or_default().trim_ascii_start();
-    Some((vma, name))
+    Some((mapping, name))
 }
 
 fn split(bytes: &[u8], at: u8) -> Option<(u64, u64)> {
@@ -222,7 +276,7 @@ Rss:                  32 kB
         );
         assert!(heap.read && heap.write && !heap.execute && !heap.shared);
         assert!(guard.is_closed() && found.name(guard).is_empty());
-        assert_eq!(guard.len(), 4096);
+        assert_eq!(guard.size(), 4096);
         assert_eq!(found.name(shared), "/dev/shm/a b (deleted)");
         assert_eq!(
             (shared.device, shared.inode, shared.offset),
@@ -242,7 +296,7 @@ Rss:                  32 kB
 ";
         let found = parsed(std::iter::empty(), text);
         let list: Vec<(u64, u64)> = (found.list.iter())
-            .map(|vma| (vma.len(), vma.rss))
+            .map(|mapping| (mapping.size(), mapping.rss))
             .collect();
         assert_eq!(list, [(0x1000, 4 << 10), (0x8000, 32 << 10)]);
     }

@@ -1,20 +1,7 @@
-//! One symbol of an ELF file, by name, from the table that the loader uses. It is how the version of an
-//! interpreter is known ([`super::files`]). Only what the name's hash leads to is read: a dozen small
-//! reads, whatever the length of the file. Every offset comes from the file and may be a lie.
+//! One symbol of an ELF file, by name, from the table that the loader uses. Only what the name's hash leads
+//! to is read: a dozen small reads, whatever the length of the file.
 
-/// A file's bytes by offset; parsers are fed from files and, in tests, from memory.
-pub trait ReadAt {
-    /// Fills `out` with what stands at `at`; `None` if the file ends before.
-    fn read_at(&self, at: u64, out: &mut [u8]) -> Option<()>;
-}
-
-impl ReadAt for [u8] {
-    fn read_at(&self, at: u64, out: &mut [u8]) -> Option<()> {
-        let from = usize::try_from(at).ok()?;
-        out.copy_from_slice(self.get(from..from.checked_add(out.len())?)?);
-        Some(())
-    }
-}
+use super::{Elf, PT_DYNAMIC, ReadAt, bytes, word};
 
 /// A symbol that the file defines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,82 +11,56 @@ pub struct Symbol {
     pub size: u64,
 }
 
-const PT_LOAD: u32 = 1;
-const PT_DYNAMIC: u32 = 2;
 const DT_HASH: u64 = 4;
 const DT_STRTAB: u64 = 5;
 const DT_SYMTAB: u64 = 6;
 const DT_STRSZ: u64 = 10;
 const DT_GNU_HASH: u64 = 0x6fff_fef5;
-/// Sizes of entries, 64-bit: of the table of segments, of the dynamic section, of symbols.
-const SEGMENT: u64 = 56;
+/// Sizes of entries, 64-bit: of the dynamic section, of symbols.
 const DYNAMIC: u64 = 16;
 const SYMBOL: u64 = 24;
-/// Real files have a dozen segments, three dozen dynamic entries and chains of a few symbols: more than
-/// this is a file that wants to keep us busy.
-const MOST_SEGMENTS: u64 = 128;
+/// Real files have three dozen dynamic entries and chains of a few symbols: more than this is a file that
+/// wants to keep us busy.
 const MOST_DYNAMIC: u64 = 512;
 const LONGEST_CHAIN: u32 = 1024;
 
-/// An ELF file of 64 bits, little-endian, as both x86-64 and aarch64 have it.
-pub struct Elf<'a, R: ?Sized> {
+/// The symbols of a file that others can use, and those that it uses of others.
+pub struct Symbols<'a, R: ?Sized> {
     file: &'a R,
-    /// Address, offset in the file, and length of what is loaded from it.
-    loads: Vec<(u64, u64, u64)>,
-    symbols: u64,
+    /// Offsets in the file: of the table, of the names and their length, of the hashes.
+    table: u64,
     strings: (u64, u64),
     gnu_hash: Option<u64>,
     hash: Option<u64>,
 }
 
-impl<'a, R: ReadAt + ?Sized> Elf<'a, R> {
-    pub fn open(file: &'a R) -> Option<Elf<'a, R>> {
-        let header: [u8; 64] = bytes(file, 0)?;
-        if header[..6] != *b"\x7fELF\x02\x01" {
-            return None;
-        }
-        let half = |at: usize| u64::from(u16::from_le_bytes([header[at], header[at + 1]]));
-        let (table, entry, count) = (word(&header, 32)?, half(54), half(56));
-        if entry < SEGMENT {
-            return None;
-        }
-        let mut elf = Elf {
-            file,
-            loads: Vec::new(),
-            symbols: 0,
-            strings: (0, 0),
-            gnu_hash: None,
-            hash: None,
-        };
-        let mut dynamic = None;
-        for index in 0..count.min(MOST_SEGMENTS) {
-            let row: [u8; SEGMENT as usize] = bytes(file, table.checked_add(index * entry)?)?;
-            let kind = u32::from_le_bytes(*row.first_chunk()?);
-            let (offset, address, length) = (word(&row, 8)?, word(&row, 16)?, word(&row, 32)?);
-            match kind {
-                PT_LOAD => elf.loads.push((address, offset, length)),
-                PT_DYNAMIC => dynamic = Some((offset, length)),
-                _ => {}
-            }
-        }
-        let (at, length) = dynamic?;
-        let (mut symbols, mut strings, mut room) = (None, None, 0);
-        for index in 0..(length / DYNAMIC).min(MOST_DYNAMIC) {
-            let row: [u8; DYNAMIC as usize] = bytes(file, at.checked_add(index * DYNAMIC)?)?;
+impl<'a, R: ReadAt + ?Sized> Symbols<'a, R> {
+    pub(super) fn open(elf: &Elf<'a, R>) -> Option<Symbols<'a, R>> {
+        let mut segments = elf.segments.iter();
+        let dynamic = segments.find(|segment| segment.kind == PT_DYNAMIC)?;
+        let (mut table, mut strings, mut room) = (None, None, 0);
+        let (mut gnu_hash, mut hash) = (None, None);
+        for index in 0..(dynamic.in_file / DYNAMIC).min(MOST_DYNAMIC) {
+            let at = dynamic.offset.checked_add(index * DYNAMIC)?;
+            let row: [u8; DYNAMIC as usize] = bytes(elf.file, at)?;
             let (tag, value) = (word(&row, 0)?, word(&row, 8)?);
             match tag {
                 0 => break,
-                DT_SYMTAB => symbols = elf.offset(value),
+                DT_SYMTAB => table = elf.offset(value),
                 DT_STRTAB => strings = elf.offset(value),
                 DT_STRSZ => room = value,
-                DT_GNU_HASH => elf.gnu_hash = elf.offset(value),
-                DT_HASH => elf.hash = elf.offset(value),
+                DT_GNU_HASH => gnu_hash = elf.offset(value),
+                DT_HASH => hash = elf.offset(value),
                 _ => {}
             }
         }
-        elf.symbols = symbols?;
-        elf.strings = (strings?, room);
-        Some(elf)
+        Some(Symbols {
+            file: elf.file,
+            table: table?,
+            strings: (strings?, room),
+            gnu_hash,
+            hash,
+        })
     }
 
     pub fn find(&self, name: &str) -> Option<Symbol> {
@@ -108,20 +69,6 @@ impl<'a, R: ReadAt + ?Sized> Elf<'a, R> {
             (None, Some(table)) => self.by_hash(table, name),
             (None, None) => None,
         }
-    }
-
-    /// What stands at an address before the program runs.
-    pub fn initial<const N: usize>(&self, address: u64) -> Option<[u8; N]> {
-        bytes(self.file, self.offset(address)?)
-    }
-
-    /// Where in the file an address is loaded from.
-    fn offset(&self, address: u64) -> Option<u64> {
-        let mut loads = self.loads.iter();
-        loads.find_map(|(start, offset, length)| {
-            let within = address.checked_sub(*start)?;
-            (within < *length).then(|| offset.checked_add(within))?
-        })
     }
 
     /// `DT_GNU_HASH`: four numbers, a filter, the buckets, then one hash for each symbol from `first` on.
@@ -178,7 +125,7 @@ impl<'a, R: ReadAt + ?Sized> Elf<'a, R> {
 
     /// The symbol at an index, if it has this name and is defined here.
     fn symbol(&self, index: u32, name: &str) -> Option<Symbol> {
-        let at = self.symbols.checked_add(u64::from(index) * SYMBOL)?;
+        let at = self.table.checked_add(u64::from(index) * SYMBOL)?;
         let row: [u8; SYMBOL as usize] = bytes(self.file, at)?;
         let text = u64::from(u32::from_le_bytes(*row.first_chunk()?));
         let (strings, room) = self.strings;
@@ -187,8 +134,8 @@ impl<'a, R: ReadAt + ?Sized> Elf<'a, R> {
             return None;
         }
         let mut found = vec![0; name.len() + 1];
-        self.file.read_at(strings.checked_add(text)?, &mut found)?;
-        let same = found.strip_suffix(&[0]) == Some(name.as_bytes());
+        let got = self.file.read_at(strings.checked_add(text)?, &mut found);
+        let same = found[..got].strip_suffix(&[0]) == Some(name.as_bytes());
         let symbol = Symbol {
             address: word(&row, 8)?,
             size: word(&row, 16)?,
@@ -201,22 +148,14 @@ impl<'a, R: ReadAt + ?Sized> Elf<'a, R> {
     }
 }
 
-fn bytes<const N: usize>(file: &(impl ReadAt + ?Sized), at: u64) -> Option<[u8; N]> {
-    let mut out = [0; N];
-    file.read_at(at, &mut out)?;
-    Some(out)
-}
-
-fn word(bytes: &[u8], at: usize) -> Option<u64> {
-    Some(u64::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::{PT_LOAD, ROW};
     use super::*;
     use proptest::prelude::*;
 
     const BASE: u64 = 0x40_0000;
+    const SEGMENT: u64 = ROW as u64;
 
     fn gnu(names: &[&str]) -> Vec<u8> {
         // One bucket with all of them, behind a filter of one word.
@@ -287,7 +226,7 @@ mod tests {
 
     fn value(file: &[u8], name: &str) -> Option<u64> {
         let elf = Elf::open(file)?;
-        let symbol = elf.find(name)?;
+        let symbol = elf.symbols()?.find(name)?;
         elf.initial(symbol.address).map(u64::from_le_bytes)
     }
 
