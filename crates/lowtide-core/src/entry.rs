@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::later;
 use crate::look::Look;
 use crate::mark::Mark;
 use crate::postmortem::PostMortem;
@@ -10,6 +11,7 @@ use crate::sample::{Gap, Sample};
 use crate::units::{Micros, Share};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Entry {
     /// The first entry of every recording.
     Header(Header),
@@ -55,6 +57,7 @@ pub enum Entry {
     /// The last entry of a recording that ended by itself.
     End {
         at: Micros,
+        #[serde(default, deserialize_with = "later::or_default")]
         exit: Option<Exit>,
     },
 }
@@ -108,6 +111,9 @@ pub enum EventKind {
     JobContinued,
     /// What the guard did: asked, stopped, killed, restarted, gave up.
     Guard,
+    /// Of a later lowtide.
+    #[serde(other)]
+    Other,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

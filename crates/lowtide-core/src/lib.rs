@@ -9,6 +9,7 @@ pub mod entry;
 pub mod explain;
 pub mod guard;
 pub mod judge;
+mod later;
 pub mod look;
 pub mod mark;
 pub mod meter;

@@ -188,6 +188,9 @@ pub enum LookWhy {
     Verdict,
     /// The guard warned.
     Guard,
+    /// A reason of a later lowtide.
+    #[serde(other)]
+    Other,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -199,6 +202,7 @@ pub enum Allocator {
     Mimalloc,
     Musl,
     #[default]
+    #[serde(other)]
     Unknown,
 }
 

@@ -33,6 +33,8 @@ pub enum MarkSource {
     Output,
     /// `trainer_state.json` of the newest checkpoint.
     TrainerState,
+    /// In a way that came with a later lowtide.
+    Other,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

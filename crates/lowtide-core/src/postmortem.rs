@@ -6,13 +6,16 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::entry::Exit;
+use crate::later;
 use crate::sample::Limit;
 use crate::units::{Bytes, Micros};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PostMortem {
     pub at: Micros,
+    #[serde(default, deserialize_with = "later::or_default")]
     pub cause: Cause,
+    #[serde(default, deserialize_with = "later::or_default")]
     pub exit: Option<Exit>,
     /// The training process that ended first, where that is known.
     pub who: Option<Victim>,
@@ -32,7 +35,7 @@ pub struct PostMortem {
     pub grew: Option<String>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum Cause {
     /// The kernel killed in a group whose limit was met.
@@ -47,6 +50,9 @@ pub enum Cause {
     RankLost { code: i32 },
     /// Nobody saw the end: we died with the job, or lost it.
     Unseen { likely_oom: bool },
+    /// Found by a later lowtide.
+    #[default]
+    Other,
 }
 
 impl fmt::Display for Cause {
@@ -81,6 +87,7 @@ impl fmt::Display for Cause {
             Cause::Unseen { likely_oom: false } => f.write_str(
                 "the recording stops without an end, and memory was not short: lowtide was killed, or the machine went down",
             ),
+            Cause::Other => f.write_str("a cause that this lowtide does not know"),
         }
     }
 }

@@ -6,6 +6,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::later;
+
 /// A process is a pid and its start time: pids are reused, the pair is not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ProcId {
@@ -21,7 +23,7 @@ impl fmt::Display for ProcId {
 }
 
 /// What a process does in a training job.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
     /// Only starts others: `uv run`, `accelerate launch`, `torchrun`, `srun`, `sh -c`.
@@ -29,10 +31,7 @@ pub enum Role {
     /// Runs the training loop.
     Trainer,
     /// Runs the training loop of one rank of a distributed job.
-    Rank {
-        rank: u32,
-        world: u32,
-    },
+    Rank { rank: u32, world: u32 },
     /// Loads data for a trainer.
     LoaderWorker,
     /// Compiles kernels for a trainer (Inductor).
@@ -41,6 +40,7 @@ pub enum Role {
     ResourceTracker,
     /// Ships logs: wandb, MLflow, TensorBoard.
     Logger,
+    #[default]
     Other,
 }
 
@@ -117,6 +117,7 @@ pub struct Member {
     pub id: ProcId,
     pub parent: Option<ProcId>,
     pub facts: Facts,
+    #[serde(default, deserialize_with = "later::or_default")]
     pub role: Role,
     /// Why it has that role, in words.
     pub why: String,

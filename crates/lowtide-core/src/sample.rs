@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::later;
 use crate::process::ProcId;
 use crate::units::{Bytes, Micros};
 
@@ -130,6 +131,8 @@ pub enum Basis {
     /// One process, or none that share: the counters are the sum.
     #[default]
     Counters,
+    /// As a later lowtide does it.
+    Other,
 }
 
 /// The machine.
@@ -192,12 +195,13 @@ impl Cgroup {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limit {
     pub bytes: Bytes,
+    #[serde(default, deserialize_with = "later::or_default")]
     pub from: LimitFrom,
     /// How much of it is in use by everything that counts against it.
     pub used: Bytes,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LimitFrom {
     Cgroup(String),
@@ -207,6 +211,9 @@ pub enum LimitFrom {
     Rlimit,
     /// `--limit`.
     User,
+    /// Found by a later lowtide.
+    #[default]
+    Other,
 }
 
 impl std::fmt::Display for LimitFrom {
@@ -217,6 +224,7 @@ impl std::fmt::Display for LimitFrom {
             LimitFrom::Slurm => f.write_str("Slurm"),
             LimitFrom::Rlimit => f.write_str("ulimit"),
             LimitFrom::User => f.write_str("--limit"),
+            LimitFrom::Other => f.write_str("a limit that this lowtide does not know"),
         }
     }
 }
@@ -256,4 +264,7 @@ pub enum GapWhy {
     Unsupported,
     /// What came could not be understood.
     Malformed,
+    /// A reason of a later lowtide.
+    #[serde(other)]
+    Other,
 }

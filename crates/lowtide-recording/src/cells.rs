@@ -6,6 +6,10 @@
 /// A number, or nothing where there was nothing to read.
 pub type Cell = Option<u64>;
 
+/// How a choice is stored that was read from the recording of a later lowtide: its own number is not
+/// known any more.
+pub const OTHER: u64 = 127;
+
 /// The bytes do not have the shape that the format asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Malformed;

@@ -1,9 +1,9 @@
 //! Entries to records and back. The encoder fills [`Frames`]; the decoder gets the payload of one
-//! frame at a time and keeps count of what damage cost.
+//! frame at a time and keeps count of what damage cost, and of what only a later lowtide understands.
 
 use std::collections::VecDeque;
 
-use lowtide_core::entry::Entry;
+use lowtide_core::entry::{Entry, EventKind};
 use lowtide_core::sample::{Gap, GapWhy};
 use lowtide_core::units::{Bytes, Micros};
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,7 @@ use crate::sample::State;
 /// processes add 1 % to the file.
 pub const KEY_EVERY: u64 = 600;
 
-/// Kinds of record. Readers skip those they do not know.
+/// Kinds of record. Readers skip those they do not know, and entries in JSON that they cannot read.
 const JSON: u8 = 1;
 const SAMPLE: u8 = 2;
 const MARK_ROW: u8 = 3;
@@ -123,6 +123,14 @@ impl Encoder {
     }
 }
 
+/// How it is told that a later lowtide wrote more than this one understands.
+pub fn newer_text(skipped: u64) -> String {
+    match skipped {
+        1 => "1 entry of a newer lowtide was skipped".to_owned(),
+        skipped => format!("{skipped} entries of a newer lowtide were skipped"),
+    }
+}
+
 #[derive(Default)]
 pub struct Decoder {
     state: State,
@@ -133,6 +141,15 @@ pub struct Decoder {
     last: Option<(u64, Micros)>,
     tally: Option<Tally>,
     writer: Option<WriterId>,
+    newer: Newer,
+}
+
+/// What only a later lowtide understands.
+#[derive(Default)]
+struct Newer {
+    /// Entries that were left out.
+    skipped: u64,
+    told: bool,
 }
 
 /// Damage that was met and not made up for yet.
@@ -155,6 +172,11 @@ impl Decoder {
         self.writer.as_ref()
     }
 
+    /// Entries so far that only a later lowtide understands.
+    pub fn skipped(&self) -> u64 {
+        self.newer.skipped
+    }
+
     /// Frames are missing before the next one.
     pub fn damaged(&mut self) {
         self.synced = false;
@@ -165,7 +187,8 @@ impl Decoder {
     pub fn frame(&mut self, payload: &[u8], entries: &mut VecDeque<Entry>) {
         let mut input = Input(payload);
         let mut records = || -> Result<(), Malformed> {
-            if input.byte()? == Start::Key as u8 {
+            // The other bits are free.
+            if input.byte()? & Start::Key as u8 != 0 {
                 self.state = State::default();
                 self.mark = [None; MARK];
                 self.synced = true;
@@ -204,12 +227,36 @@ impl Decoder {
                 let mark = rows::mark(&self.mark).ok_or(Malformed)?;
                 entries.push_back(Entry::Mark(mark));
             }
-            JSON => entries.push_back(serde_json::from_slice(body).map_err(|_| Malformed)?),
+            JSON => match serde_json::from_slice(body) {
+                Ok(entry) => {
+                    if let Entry::End { .. } = entry {
+                        self.tell_newer(entries);
+                    }
+                    entries.push_back(entry);
+                }
+                // The checksum is right and nothing else depends on it.
+                Err(_) => self.newer.skipped += 1,
+            },
             TALLY => self.tally = serde_json::from_slice(body).ok(),
             WRITER => self.writer = serde_json::from_slice(body).ok(),
-            _ => {}
+            // Lost with a keyframe, not unknown.
+            MARK_ROW => {}
+            _ => self.newer.skipped += 1,
         }
         Ok(())
+    }
+
+    /// Says once how much of the recording this reader is too old for.
+    fn tell_newer(&mut self, entries: &mut VecDeque<Entry>) {
+        if self.newer.skipped == 0 || self.newer.told {
+            return;
+        }
+        self.newer.told = true;
+        entries.push_back(Entry::Event {
+            at: self.last.map_or(Micros(0), |(_, at)| at),
+            kind: EventKind::Info,
+            text: newer_text(self.newer.skipped),
+        });
     }
 
     /// A sample could be decoded: tells what was lost before it.
@@ -229,6 +276,7 @@ impl Decoder {
 
     /// There is nothing more to decode, for now: tells what could not be.
     pub fn flush(&mut self, entries: &mut VecDeque<Entry>) {
+        self.tell_newer(entries);
         let Some(damage) = &mut self.damage else {
             return;
         };

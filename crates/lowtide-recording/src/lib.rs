@@ -1,7 +1,7 @@
 //! A run on disk: an append-only log of [`Entry`](lowtide_core::entry::Entry), written by one
 //! thread while the job runs and read by everything that shows or judges it, live or later.
 //!
-//! The file, version 1 (all fixed-width numbers little-endian; docs/recording.md has every column):
+//! The file, version 2 (all fixed-width numbers little-endian; docs/recording.md has every column):
 //!
 //! ```text
 //! file    = "lowtide\n" version:u32 frame*
@@ -22,6 +22,9 @@
 //! - Bytes in the middle are damaged: readers go on at the next keyframe
 //!   ([`codec::KEY_EVERY`]) and report a gap with the number of ticks lost.
 //!
+//! An entry, kind or reason that only a later lowtide knows is stepped over; nothing else is lost by it.
+//! docs/recording.md has the rules by which the format grows.
+//!
 //! There is one writer and it writes at offsets it knows, so there are no locks and no mapped
 //! memory: both behave badly on NFS and Lustre.
 
@@ -29,6 +32,8 @@ mod ahead;
 mod cells;
 pub mod codec;
 pub mod disk;
+#[cfg(test)]
+mod document;
 pub mod frame;
 pub mod reader;
 mod rows;

@@ -27,8 +27,8 @@ pub enum RecordingError {
     NotARecording { path: PathBuf },
     #[error("{path} ends before its first entry")]
     Empty { path: PathBuf },
-    #[error("{path} was made by a newer lowtide: version {found}; this one reads up to {VERSION}")]
-    Newer { path: PathBuf, found: u32 },
+    #[error("{path} has version {found} of the format; this lowtide reads version {VERSION}")]
+    Version { path: PathBuf, found: u32 },
     #[error("there is no run `{name}` in {store}")]
     NoSuchRun { name: String, store: PathBuf },
     #[error("`{prefix}` could be {}", .names.join(" or "))]
@@ -50,7 +50,7 @@ impl RecordingError {
                 "recordings are called recording.lowtide; `lowtide runs` lists them"
             }
             Self::Empty { .. } => "the run ended, or the disk was full, before anything was stored",
-            Self::Newer { .. } => "update lowtide, or read it where it was made",
+            Self::Version { .. } => "read it with the lowtide that made it",
             Self::NoSuchRun { .. } => "`lowtide runs` lists the runs; a path works too",
             Self::Ambiguous { .. } => "write more of the name, or `last` for the newest",
             Self::NoRuns { .. } => "`lowtide run -- CMD` makes one",
@@ -94,8 +94,8 @@ impl Recording {
             .expect("the head has a version");
         match u32::from_le_bytes(*version) {
             0 => return Err(RecordingError::NotARecording { path }),
-            1..=VERSION => {}
-            found => return Err(RecordingError::Newer { path, found }),
+            VERSION => {}
+            found => return Err(RecordingError::Version { path, found }),
         }
         Ok(Recording {
             path,
@@ -119,6 +119,11 @@ impl Recording {
     /// Samples and peak up to here.
     pub fn tally(&self) -> Option<Tally> {
         self.decoder.tally()
+    }
+
+    /// Entries so far that only a later lowtide understands: they were left out.
+    pub fn skipped(&self) -> u64 {
+        self.decoder.skipped()
     }
 
     /// Who writes it, once its first frame was read.

@@ -7,7 +7,7 @@ use lowtide_core::process::ProcId;
 use lowtide_core::sample::{Basis, Cgroup, Gpu, Node, Pressure, Reading, TreeSum};
 use lowtide_core::units::{Bytes, Micros};
 
-use crate::cells::Cell;
+use crate::cells::{Cell, OTHER};
 
 /// Sizes move by pages nearly always.
 const PAGE: u64 = 4096;
@@ -190,6 +190,7 @@ pub fn tree_row(t: &TreeSum, at: Micros) -> [Cell; TREE] {
             (1, Some(at.0.wrapping_sub(oldest.0)), Some(unread.into()))
         }
         Basis::Counters => (2, None, None),
+        Basis::Other => (OTHER, None, None),
     };
     [size(t.held), oldest, unread, Some(basis)]
 }
@@ -202,7 +203,7 @@ pub fn tree(row: &[Cell; TREE], at: Micros) -> Option<TreeSum> {
             unread: small(row[2])?,
         },
         2 => Basis::Counters,
-        _ => return None,
+        _ => Basis::Other,
     };
     Some(TreeSum {
         held: bytes(row[0])?,
@@ -260,6 +261,7 @@ pub fn mark_row(m: &Mark) -> [Cell; MARK] {
         MarkSource::Callback => 0,
         MarkSource::Output => 1,
         MarkSource::TrainerState => 2,
+        MarkSource::Other => OTHER,
     };
     let phase = m.phase.map(|p| match p {
         Phase::Start => 0,
@@ -294,7 +296,7 @@ pub fn mark(row: &[Cell; MARK]) -> Option<Mark> {
         0 => MarkSource::Callback,
         1 => MarkSource::Output,
         2 => MarkSource::TrainerState,
-        _ => return None,
+        _ => MarkSource::Other,
     };
     let phase = match row[4] {
         None => None,
@@ -303,7 +305,8 @@ pub fn mark(row: &[Cell; MARK]) -> Option<Mark> {
         Some(2) => Some(Phase::Eval),
         Some(3) => Some(Phase::Save),
         Some(4) => Some(Phase::End),
-        Some(_) => return None,
+        // A phase of a later lowtide: none that is known here begins.
+        Some(_) => None,
     };
     let geometry = row[10].map(|_| Geometry {
         examples: row[11],

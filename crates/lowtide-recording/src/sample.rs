@@ -6,14 +6,16 @@
 //!          node tree [limit] cgroup* gpu* reading*
 //! ```
 //! `seq` and `planned` are differences from what was expected; `changed` has a bit for each of the
-//! three lists that is stored again because it is not the one of the sample before.
+//! three lists that is stored again because it is not the one of the sample before. What a later lowtide
+//! adds comes after the last reading, where this one stops reading.
 
 use lowtide_core::process::ProcId;
 use lowtide_core::sample::{Gap, GapWhy, Limit, LimitFrom, Sample};
 use lowtide_core::units::{Bytes, Micros};
 
 use crate::cells::{
-    Cell, Input, Malformed, put_row, put_text, put_varint, take_changes, take_row, unzigzag, zigzag,
+    Cell, Input, Malformed, OTHER, put_row, put_text, put_varint, take_changes, take_row, unzigzag,
+    zigzag,
 };
 use crate::rows::{self, CGROUP, GPU, LIMIT, NODE, READING, TREE};
 
@@ -23,6 +25,9 @@ const MAX_LIST: usize = 1 << 17;
 const PROCESSES: u64 = 1;
 const PLACES: u64 = 2;
 const GAPS: u64 = 4;
+
+/// Instead of the code of where a limit is from.
+const NO_LIMIT: u64 = 0;
 
 /// What the next sample is compared with.
 #[derive(Default)]
@@ -321,16 +326,19 @@ impl Places {
             put_varint(out, (*index).into());
             put_text(out, name);
         }
-        match &self.limit {
-            None => out.push(0),
-            Some(LimitFrom::Cgroup(path)) => {
-                out.push(1);
-                put_text(out, path);
-            }
-            Some(LimitFrom::Node) => out.push(2),
-            Some(LimitFrom::Slurm) => out.push(3),
-            Some(LimitFrom::Rlimit) => out.push(4),
-            Some(LimitFrom::User) => out.push(5),
+        let (code, path) = match &self.limit {
+            None => (NO_LIMIT, ""),
+            Some(LimitFrom::Cgroup(path)) => (1, path.as_str()),
+            Some(LimitFrom::Node) => (2, ""),
+            Some(LimitFrom::Slurm) => (3, ""),
+            Some(LimitFrom::Rlimit) => (4, ""),
+            Some(LimitFrom::User) => (5, ""),
+            Some(LimitFrom::Other) => (OTHER, ""),
+        };
+        put_varint(out, code);
+        if code != NO_LIMIT {
+            // Whatever the code is, so that those of a later lowtide can be stepped over.
+            put_text(out, path);
         }
     }
 
@@ -344,14 +352,19 @@ impl Places {
                 Ok((index, input.text()?))
             })
             .collect::<Result<_, _>>()?;
-        let limit = match input.byte()? {
-            0 => None,
-            1 => Some(LimitFrom::Cgroup(input.text()?)),
-            2 => Some(LimitFrom::Node),
-            3 => Some(LimitFrom::Slurm),
-            4 => Some(LimitFrom::Rlimit),
-            5 => Some(LimitFrom::User),
-            _ => return Err(Malformed),
+        let limit = match input.varint()? {
+            NO_LIMIT => None,
+            code => {
+                let path = input.text()?;
+                Some(match code {
+                    1 => LimitFrom::Cgroup(path),
+                    2 => LimitFrom::Node,
+                    3 => LimitFrom::Slurm,
+                    4 => LimitFrom::Rlimit,
+                    5 => LimitFrom::User,
+                    _ => LimitFrom::Other,
+                })
+            }
         };
         Ok(Places {
             cgroups,
@@ -361,6 +374,7 @@ impl Places {
     }
 }
 
+/// Reasons by their number.
 const WHYS: [GapWhy; 7] = [
     GapWhy::Vanished,
     GapWhy::Denied,
@@ -375,11 +389,9 @@ fn put_gaps(out: &mut Vec<u8>, gaps: &[Gap]) {
     put_varint(out, gaps.len() as u64);
     for gap in gaps {
         let why = WHYS.iter().position(|why| *why == gap.why);
+        let why = why.map_or(OTHER, |why| why as u64);
         // Twice the reason, plus one when a process is named.
-        put_varint(
-            out,
-            (why.unwrap_or(WHYS.len() - 1) << 1 | usize::from(gap.who.is_some())) as u64,
-        );
+        put_varint(out, why << 1 | u64::from(gap.who.is_some()));
         if let Some(id) = gap.who {
             put_varint(out, id.pid.into());
             put_varint(out, id.start);
@@ -392,7 +404,7 @@ fn take_gaps(input: &mut Input) -> Result<Vec<Gap>, Malformed> {
     (0..list_length(input)?)
         .map(|_| {
             let code = input.length()?;
-            let why = *WHYS.get(code >> 1).ok_or(Malformed)?;
+            let why = WHYS.get(code >> 1).copied().unwrap_or(GapWhy::Other);
             let who = if code & 1 == 1 {
                 let pid = u32::try_from(input.varint()?).map_err(|_| Malformed)?;
                 let start = input.varint()?;

@@ -15,6 +15,7 @@ use lowtide_core::run::Run;
 use lowtide_core::series::Series;
 use lowtide_core::units::Bytes;
 use lowtide_core::verdict::{Axis, Verdict};
+use lowtide_recording::codec::newer_text;
 use lowtide_recording::summary::{RunState, Summary};
 use lowtide_recording::{Recording, Store, is_recording};
 use lowtide_session::failure::Failure;
@@ -124,6 +125,11 @@ fn each_entry(path: &Path, mut take: impl FnMut(&Entry)) -> Result<()> {
         take(&entry);
         progress.at(position);
     })?;
+    drop(progress);
+    if recording.skipped() > 0 {
+        let skipped = newer_text(recording.skipped());
+        eprintln!("note: {skipped}; that lowtide may say more");
+    }
     Ok(())
 }
 

@@ -44,13 +44,15 @@ impl Steps {
         if let Some(geometry) = &mark.geometry {
             match mark.source {
                 MarkSource::Callback => self.told.merge(geometry),
-                MarkSource::Output | MarkSource::TrainerState => self.shown.merge(geometry),
+                MarkSource::Output | MarkSource::TrainerState | MarkSource::Other => {
+                    self.shown.merge(geometry)
+                }
             }
         }
         // The loop itself knows best; once it speaks, guesses from its output are ignored.
         let rank = |source: MarkSource| match source {
             MarkSource::Callback => 2,
-            MarkSource::Output => 1,
+            MarkSource::Output | MarkSource::Other => 1,
             MarkSource::TrainerState => 0,
         };
         let mut took_over = false;

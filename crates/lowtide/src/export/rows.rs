@@ -275,6 +275,7 @@ impl Now {
             Basis::Cgroup => "cgroup",
             Basis::Pss { .. } => "pss",
             Basis::Counters => "counters",
+            Basis::Other => "other",
         };
         let mut row = self.when(sample.at).to_vec();
         row.extend([
@@ -325,6 +326,7 @@ impl Now {
             MarkSource::Callback => "callback",
             MarkSource::Output => "output",
             MarkSource::TrainerState => "trainer-state",
+            MarkSource::Other => "other",
         };
         let [t, time, ..] = self.when(mark.at);
         let g = mark.geometry.unwrap_or_default();

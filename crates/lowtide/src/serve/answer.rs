@@ -49,14 +49,14 @@ impl Refusal {
 
     /// A recording that is there and cannot be read. Where it lies is nobody's business over the network.
     pub fn unreadable(name: &str, error: &anyhow::Error) -> Refusal {
-        use RecordingError::{Empty, Newer, NotARecording, Open, Read};
+        use RecordingError::{Empty, NotARecording, Open, Read, Version};
         let Some(known) = error.downcast_ref::<RecordingError>() else {
             return Refusal::ourselves(error);
         };
         let why = match known {
             Empty { .. } => "it ends before its first entry".to_owned(),
             NotARecording { .. } => "its file is no recording".to_owned(),
-            Newer { found, .. } => format!("it was made by a newer lowtide (version {found})"),
+            Version { found, .. } => format!("its format has version {found}"),
             Open { source, .. } | Read { source, .. } => source.to_string(),
             other => other.to_string(),
         };

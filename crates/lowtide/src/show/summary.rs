@@ -100,6 +100,7 @@ fn basis(basis: &Basis) -> String {
     match basis {
         Basis::Cgroup => "counted by its cgroup".to_owned(),
         Basis::Counters => "anon + shmem + swap".to_owned(),
+        Basis::Other => "in a way that this lowtide does not know".to_owned(),
         Basis::Pss { oldest, unread } => {
             let mut text = format!(
                 "shared pages once, read at most {} ago",
