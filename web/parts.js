@@ -229,7 +229,7 @@ export function death(report) {
   if (!found) return null;
   const rows = found.holders.map((h) => el("tr", {}, el("th", { scope: "row" }, el("code", {}, h.command)), el("td", { class: "words" }, h.role),
     el("td", {}, String(h.pid)), el("td", {}, showBytes(h.held)), el("td", {}, `+${showBytes(h.grown)}`)));
-  const seen = `Last seen alive at ${showDuration(found.seen_at / 1e6)}${found.step === null ? "" : `, step ${found.step}`}, the tree holding ${showBytes(found.held)}.`;
+  const seen = `Last seen alive at ${showDuration(found.seen_at)}${found.step === null ? "" : `, step ${found.step}`}, the tree holding ${showBytes(found.held)}.`;
   return card("Why it died", report.died, el("p", {}, seen, found.grew && ` ${found.grew}`),
     rows.length > 0 && table(["process", " role", "pid", "held", "grew"], rows));
 }
@@ -238,7 +238,7 @@ export function death(report) {
 export function attempts(report, moves) {
   if (!report.attempts.length) return null;
   const items = report.attempts.map((a) => el("li", {},
-    el("button", { class: "link when", type: "button", click: () => moves.goTo("time", a.at / 1e6) }, showDuration(a.at / 1e6)),
+    el("button", { class: "link when", type: "button", click: () => moves.goTo("time", a.at) }, showDuration(a.at)),
     el("span", { class: "chip still" }, `attempt ${a.number}`),
     el("span", {}, `${a.why}${a.checkpoint ? `; resumed from ${a.checkpoint}` : ""}${a.repeated ? `; ${a.repeated} steps done again` : ""}`)));
   return card("Attempts", "Each is a new process tree; the guard started the job again.", el("ol", { class: "events" }, ...items));
@@ -248,7 +248,7 @@ export function attempts(report, moves) {
 export function events(report, moves) {
   if (!report.events.length) return null;
   const items = report.events.map((e) => el("li", {},
-    el("button", { class: "link when", type: "button", click: () => moves.goTo("time", e.at / 1e6) }, showDuration(e.at / 1e6)),
+    el("button", { class: "link when", type: "button", click: () => moves.goTo("time", e.at) }, showDuration(e.at)),
     el("span", { class: `chip still ${e.kind}` }, e.kind), el("span", {}, e.text)));
   return card("Events", null, el("ol", { class: "events" }, ...items));
 }
@@ -259,7 +259,7 @@ export function facts(report) {
   /** @type {[string, string | null][]} */
   const pairs = h && s ? [
     ["command", h.command.join(" ")], ["folder", h.cwd], ["host", `${h.host}, ${h.cores} cores, Linux ${h.kernel}`],
-    ["started", showTime(h.started)], ["watched for", `${showDuration(s.seconds)}, ${showCount(s.samples)} samples, one every ${showDuration(h.interval / 1e6)}`],
+    ["started", showTime(h.started)], ["watched for", `${showDuration(s.seconds)}, ${showCount(s.samples)} samples, one every ${showDuration(h.interval)}`],
     ["steps", s.last_step === null ? null : `${showCount(s.first_step ?? 0)} to ${showCount(s.last_step)}${s.total_steps ? ` of ${showCount(s.total_steps)}` : ""} (${stepsFrom(s.steps_from)})`],
     ["tree", `least ${showBytes(s.tree.min)}, average ${showBytes(s.tree.mean)}, most ${showBytes(s.tree.max)}`],
     ["end", s.exit ? (s.exit.code !== undefined ? `code ${s.exit.code}` : `signal ${s.exit.signal}`) : null],

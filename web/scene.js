@@ -75,7 +75,7 @@ export function makeScene(report, choice, lines, stack) {
     spans: report.spans.map((s) => ({ phase: s.phase, from: here(s.from), to: here(s.to) })).filter((s) => s.to >= s.from),
     flags: flagsOf(report, axis, decides || choice.who === "stack" || choice.who === "tree"),
     limit: report.room && (decides || choice.who === "stack" || choice.who === "tree") ? limitOf(report) : null,
-    gap: axis === "time" && report.header ? (report.header.interval / 1e6) * 5 : 0,
+    gap: axis === "time" && report.header ? report.header.interval * 5 : 0,
     say: (x) => {
       if (!other) return place(axis, x);
       const [step, time] = axis === "step" ? [x, convert(report, x, "step", "time")] : [convert(report, x, "time", "step"), x];
@@ -125,7 +125,7 @@ function flagsOf(report, axis, places) {
     if (x !== null) found.push({ x, label: `epoch ${epoch.number}`, kind: "epoch" });
   }
   for (const attempt of report.attempts) {
-    const x = convert(report, attempt.at / 1e6, "time", axis);
+    const x = convert(report, attempt.at, "time", axis);
     if (Number.isFinite(x)) found.push({ x, label: `attempt ${attempt.number}`, kind: "place" });
   }
   const v = report.verdict;

@@ -42,9 +42,9 @@ export function percent(share) {
   return `${value !== 0 && Math.abs(value) < 10 ? value.toFixed(1) : value.toFixed(0)} %`;
 }
 
-/** @param {number} micros since 1970 */
-export function showTime(micros) {
-  return new Date(micros / 1000).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" });
+/** @param {number} seconds since 1970 */
+export function showTime(seconds) {
+  return new Date(seconds * 1000).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" });
 }
 
 /** The words of a verdict, and the sign that stands for it where colour cannot. */

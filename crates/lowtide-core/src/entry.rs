@@ -66,8 +66,8 @@ pub enum Entry {
 pub struct Header {
     /// The run's name, also that of its folder.
     pub name: String,
-    /// Wall clock at `Micros(0)`, microseconds since the Unix epoch.
-    pub started: u64,
+    /// Wall clock when the run began, since the Unix epoch.
+    pub started: Micros,
     pub host: String,
     pub kernel: String,
     /// `run` or `attach`.

@@ -185,12 +185,22 @@ impl FromStr for Cap {
     }
 }
 
-/// Microseconds since the run began, on the monotonic clock. Wall time is kept once, in the header.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
-#[serde(transparent)]
+/// Microseconds, mostly since the run began, on the monotonic clock. Wall time is kept once, in the header.
+/// In JSON every time is seconds; they come back exactly up to 2^53 microseconds, which are 285 years.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Micros(pub u64);
+
+impl Serialize for Micros {
+    fn serialize<S: serde::Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        out.serialize_f64(self.seconds())
+    }
+}
+
+impl<'de> Deserialize<'de> for Micros {
+    fn deserialize<D: serde::Deserializer<'de>>(input: D) -> Result<Micros, D::Error> {
+        f64::deserialize(input).map(Micros::from_seconds)
+    }
+}
 
 impl Micros {
     pub const fn seconds(self) -> f64 {
@@ -251,6 +261,16 @@ pub fn show_duration(seconds: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_are_seconds_in_json_and_come_back_exactly() {
+        let json = |at: Micros| serde_json::to_string(&at).unwrap();
+        assert_eq!(json(Micros(1_500_000)), "1.5");
+        assert_eq!(json(Micros(3_000_000)), "3.0");
+        for at in [1, 999_999, 1_790_000_000_123_457, (1 << 53) - 1].map(Micros) {
+            assert_eq!(serde_json::from_str::<Micros>(&json(at)).unwrap(), at);
+        }
+    }
 
     #[test]
     fn sizes_are_read_as_people_write_them() {

@@ -107,7 +107,7 @@ fn main() -> std::io::Result<()> {
         .map(|name| name.to_string_lossy().into_owned());
     let header = Header {
         name: name.unwrap_or_default(),
-        started: 1_790_000_000_000_000,
+        started: Micros(1_790_000_000_000_000),
         host: HOSTILE.to_owned(),
         kernel: "6.1".to_owned(),
         how: "run".to_owned(),

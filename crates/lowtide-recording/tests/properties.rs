@@ -30,10 +30,11 @@ fn size() -> impl Strategy<Value = Bytes> {
     ]
 }
 
+/// Entries in JSON keep them as seconds, exactly below 2^53.
 fn micros() -> impl Strategy<Value = Micros> {
     prop_oneof![
         4 => (0u64..90).prop_map(|t| Micros(t * 10_000)),
-        1 => any::<u64>().prop_map(Micros),
+        1 => (0..1u64 << 53).prop_map(Micros),
     ]
 }
 
@@ -375,7 +376,7 @@ fn entry() -> impl Strategy<Value = Entry> {
         1 => look().prop_map(Entry::Look),
         6 => sample().prop_map(Entry::Sample),
         3 => mark().prop_map(Entry::Mark),
-        1 => (".{0,9}", any::<u64>(), 0.0f64..1.0).prop_map(|(name, started, budget)| {
+        1 => (".{0,9}", micros(), 0.0f64..1.0).prop_map(|(name, started, budget)| {
             Entry::Header(Header { name, started, budget: Share(budget), ..Header::default() })
         }),
         1 => member().prop_map(Entry::Member),

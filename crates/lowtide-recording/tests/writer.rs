@@ -26,7 +26,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 fn header() -> Header {
     Header {
         name: "a-run".to_owned(),
-        started: 1_700_000_000_000_000,
+        started: Micros(1_700_000_000_000_000),
         command: vec!["python".to_owned(), "train.py".to_owned()],
         ..Header::default()
     }

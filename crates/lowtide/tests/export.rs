@@ -63,7 +63,7 @@ fn sample(seq: u64, readings: Vec<Reading>) -> Entry {
 
 fn recording(dir: &Path) -> PathBuf {
     let header = Header {
-        started: 1_700_000_000_000_000,
+        started: Micros(1_700_000_000_000_000),
         ..Header::default()
     };
     let recorder = Recorder::start(dir, header, |notice| panic!("{notice}")).unwrap();

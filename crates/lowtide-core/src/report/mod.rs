@@ -176,7 +176,6 @@ pub struct LookRow {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Event {
-    /// Microseconds of the run.
     pub at: crate::units::Micros,
     pub kind: EventKind,
     pub text: String,

@@ -119,7 +119,7 @@ pub fn header(
     let uname = rustix::system::uname();
     Header {
         name: String::new(),
-        started: clock.timestamp.as_microsecond().max(0) as u64,
+        started: Micros(clock.timestamp.as_microsecond().max(0) as u64),
         host: uname.nodename().to_string_lossy().into_owned(),
         kernel: uname.release().to_string_lossy().into_owned(),
         how: how.to_owned(),

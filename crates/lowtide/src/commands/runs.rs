@@ -100,7 +100,7 @@ fn list(store: &Store, as_json: bool, out: &mut impl Write) -> Result<()> {
                 out,
                 "{:width$}  {:16}  {:>8}  {:>8}  {:10}  {}",
                 run.name,
-                local_time(summary.header.started),
+                local_time(summary.header.started.0),
                 show_duration(summary.last.seconds().round()),
                 summary.peak,
                 state_text(summary.state),
@@ -123,7 +123,7 @@ pub fn as_value(run: &StoredRun, summary: Option<Summary>) -> serde_json::Value 
         RunState::Ended(exit) => ("ended", exit.map(Exit::code)),
         RunState::CutOff => ("cut-off", None),
     };
-    let started = i64::try_from(s.header.started).ok();
+    let started = i64::try_from(s.header.started.0).ok();
     let started = started.and_then(|micros| Timestamp::from_microsecond(micros).ok());
     json!({
         "name": run.name,
@@ -335,7 +335,7 @@ mod tests {
             let started: Timestamp = format!("2026-01-{day}T00:00:00Z").parse().unwrap();
             let run = store.create(started, &command, 1, None).unwrap();
             let header = Header {
-                started: started.as_microsecond() as u64,
+                started: Micros(started.as_microsecond() as u64),
                 command: command.clone(),
                 ..Header::default()
             };

@@ -207,7 +207,7 @@ struct Seen {
 impl Now {
     fn see(&mut self, entry: &Entry) {
         match entry {
-            Entry::Header(header) => self.started = header.started,
+            Entry::Header(header) => self.started = header.started.0,
             Entry::Member(member) => {
                 self.processes.entry(member.id).or_default().member = Some(member.clone());
             }
