@@ -24,6 +24,9 @@ pub enum Meter {
     Pss,
     Uss,
     Gpu,
+    /// Huge pages from the machine's own pool (`MAP_HUGETLB`, hugetlbfs). They were set aside before any
+    /// process asked, so the kernel counts them in no other meter, and they are not part of `held`.
+    Hugetlb,
     /// A bare series whose kind is not known.
     Memory,
     Vsize,
@@ -115,7 +118,7 @@ fn put_pss(r: &mut Reading, value: Option<u64>, set: fn(&mut Pss, u64)) -> Optio
 }
 
 /// All meters, in the order of [`Meter`].
-pub const METERS: [MeterInfo; 24] = [
+pub const METERS: [MeterInfo; 25] = [
     MeterInfo {
         meter: Meter::Held,
         name: "held",
@@ -218,6 +221,19 @@ pub const METERS: [MeterInfo; 24] = [
         get: |r| r.gpu.map(|gpu| gpu.0),
         stored: column(11, PAGE, |r, v| {
             r.gpu = v.map(Bytes);
+            Some(())
+        }),
+    },
+    MeterInfo {
+        meter: Meter::Hugetlb,
+        name: "hugetlb",
+        label: "hugetlb",
+        meaning: "huge pages of the machine's pool, neither in RSS nor held",
+        unit: Unit::Bytes,
+        drawn: Drawn::Watched,
+        get: |r| r.hugetlb.map(|huge| huge.0),
+        stored: column(20, PAGE, |r, v| {
+            r.hugetlb = v.map(Bytes);
             Some(())
         }),
     },
@@ -533,6 +549,7 @@ mod tests {
             file: Bytes(next()),
             shmem: Bytes(next()),
             swap: Bytes(next()),
+            hugetlb: Some(Bytes(next())),
             vsize: Bytes(next()),
             peak: Bytes(next()),
             threads: next() as u32,
@@ -554,6 +571,7 @@ mod tests {
             ..Reading::of(ProcId { pid: 1, start: 2 })
         };
         let bare = Reading {
+            hugetlb: None,
             fds: None,
             gpu: None,
             pss: None,

@@ -34,6 +34,8 @@ pub struct Reading {
     pub file: Bytes,
     pub shmem: Bytes,
     pub swap: Bytes,
+    /// `None` where the kernel does not tell.
+    pub hugetlb: Option<Bytes>,
     pub vsize: Bytes,
     /// The kernel's high-water mark of RSS (VmHWM).
     pub peak: Bytes,
@@ -58,6 +60,7 @@ impl Reading {
             file: Bytes::ZERO,
             shmem: Bytes::ZERO,
             swap: Bytes::ZERO,
+            hugetlb: None,
             vsize: Bytes::ZERO,
             peak: Bytes::ZERO,
             threads: 0,

@@ -11,6 +11,8 @@ pub struct Status {
     pub file: Bytes,
     pub shmem: Bytes,
     pub swap: Bytes,
+    /// Not there on a kernel without huge pages.
+    pub hugetlb: Option<Bytes>,
     pub vsize: Bytes,
     pub peak: Bytes,
     /// What RLIMIT_DATA counts.
@@ -25,6 +27,7 @@ impl Status {
         reading.file = self.file;
         reading.shmem = self.shmem;
         reading.swap = self.swap;
+        reading.hugetlb = self.hugetlb;
         reading.vsize = self.vsize;
         reading.peak = self.peak;
     }
@@ -44,6 +47,7 @@ pub fn parse(bytes: &[u8]) -> Option<Status> {
             b"RssFile" => status.file = kib,
             b"RssShmem" => status.shmem = kib,
             b"VmSwap" => status.swap = kib,
+            b"HugetlbPages" => status.hugetlb = Some(kib),
             b"VmSize" => status.vsize = kib,
             b"VmHWM" => status.peak = kib,
             b"VmData" => status.data = kib,
@@ -61,12 +65,13 @@ mod tests {
 
     #[test]
     fn memory_is_read_by_kind() {
-        let text = b"Name:\tRssAnon: 9\nState:\tR (running)\nVmSize:\t 3060 kB\nVmHWM:\t 1732 kB\nRssAnon:\t 116 kB\nRssFile:\t 1616 kB\nRssShmem:\t 4 kB\nVmData:\t 360 kB\nVmSwap:\t 8 kB\nThreads:\t3\nNewKey:\t7\n";
+        let text = b"Name:\tRssAnon: 9\nState:\tR (running)\nVmSize:\t 3060 kB\nVmHWM:\t 1732 kB\nRssAnon:\t 116 kB\nRssFile:\t 1616 kB\nRssShmem:\t 4 kB\nVmData:\t 360 kB\nVmSwap:\t 8 kB\nHugetlbPages:\t 2048 kB\nThreads:\t3\nNewKey:\t7\n";
         let status = parse(text).unwrap();
         assert_eq!(status.anon, Bytes::from_kib(116));
         assert_eq!(status.file, Bytes::from_kib(1616));
         assert_eq!(status.shmem, Bytes::from_kib(4));
         assert_eq!(status.swap, Bytes::from_kib(8));
+        assert_eq!(status.hugetlb, Some(Bytes::from_kib(2048)));
         assert_eq!(status.vsize, Bytes::from_kib(3060));
         assert_eq!(status.peak, Bytes::from_kib(1732));
         assert_eq!(status.data, Bytes::from_kib(360));
