@@ -6,6 +6,7 @@ pub mod cli;
 pub mod commands;
 pub mod export;
 pub mod import;
+mod listing;
 pub mod serve;
 pub mod show;
 pub mod source;

@@ -21,9 +21,10 @@ use lowtide_sys::sampler::{Options, Sampler};
 use lowtide_sys::sigwait::{SignalSet, Signals, stop_here};
 use rustix::process::Signal;
 
-use crate::commands::common::{MARKS_EVERY, WatchArgs, poll};
+use crate::commands::common::{MARKS_EVERY, WatchArgs, end_of_run, poll};
 use crate::commands::follower::{Follower, Held};
 use crate::commands::guard_args::GuardArgs;
+use crate::commands::ps::sampled;
 use crate::commands::view::{self, RunView};
 use crate::show;
 use crate::show::tui::{Keyboard, Stage, Wish};
@@ -248,14 +249,13 @@ fn target(args: &AttachArgs, wait: &mut dyn FnMut() -> Result<bool>) -> Result<O
                     .hint("--wait waits for one; `lowtide attach PID` takes any process")
                     .into());
             }
-            several => {
-                let list = show::jobs::text(several);
-                return Err(Failure::unseen(format!(
-                    "{} training jobs run here:\n{list}",
-                    several.len()
-                ))
-                .hint("give the PID, or more of the command line to --find")
-                .into());
+            _ => {
+                let jobs: Vec<_> = jobs.into_iter().map(sampled).collect();
+                let (count, list) = (jobs.len(), show::jobs::text(&jobs));
+                let message = format!("{count} training jobs run here:\n{list}");
+                return Err(Failure::unseen(message)
+                    .hint("give the PID, or more of the command line to --find")
+                    .into());
             }
         }
         if wait()? {
@@ -270,7 +270,7 @@ fn report(args: &AttachArgs, watch: &Watch) -> Result<()> {
     if args.json {
         writeln!(out, "{}", serde_json::to_string(&verdict)?)?;
     } else {
-        write!(out, "{}", show::end_of_run(watch))?;
+        write!(out, "{}", end_of_run(watch))?;
     }
     Ok(())
 }

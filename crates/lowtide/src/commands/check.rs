@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use lowtide_core::check::{
-    Criteria, Finding, Headroom, Outcome, RateBound, SettleBound, Subject, check, overall,
+    Criteria, Headroom, Outcome, RateBound, SettleBound, Subject, check, overall,
 };
 use lowtide_core::units::{Bytes, Share, parse_duration};
 use lowtide_core::verdict::Axis;
@@ -20,7 +20,7 @@ use crate::commands::follower::Ended;
 use crate::commands::judge::SaidArgs;
 use crate::commands::run::watch_command;
 use crate::commands::view::Shown;
-use crate::show::check as view;
+use crate::show::check::{self as view, Checked};
 use crate::source::{self, Judged, Said};
 
 /// Pass or fail a run by bounds, for CI
@@ -206,7 +206,15 @@ impl CheckFlags {
 pub fn finish(asked: &CheckFlags, judged: &Judged, baseline: Option<&Judged>) -> Result<i32> {
     let findings = check(&asked.criteria(), subject(judged), baseline.map(subject));
     let outcome = overall(&findings);
-    tell(asked, judged, &findings, outcome)?;
+    tell(
+        asked,
+        &Checked {
+            verdict: &judged.verdict,
+            how: judged.how.as_deref(),
+            findings: &findings,
+            outcome,
+        },
+    )?;
     Ok(exit_code(outcome, asked.on_inconclusive))
 }
 
@@ -226,16 +234,16 @@ fn exit_code(outcome: Outcome, on_inconclusive: Option<OnInconclusive>) -> i32 {
     }
 }
 
-fn tell(asked: &CheckFlags, judged: &Judged, findings: &[Finding], outcome: Outcome) -> Result<()> {
+fn tell(asked: &CheckFlags, checked: &Checked) -> Result<()> {
     let mut out = std::io::stdout().lock();
     if asked.json {
-        writeln!(out, "{}", view::json(judged, findings, outcome)?)?;
+        writeln!(out, "{}", view::json(checked)?)?;
     } else {
-        write!(out, "{}", view::text(judged, findings, outcome))?;
+        write!(out, "{}", view::text(checked))?;
     }
     // Annotations are read from stdout and stderr alike; stdout may be JSON for another program.
     if std::env::var_os("GITHUB_ACTIONS").is_some_and(|v| v == "true") {
-        eprint!("{}", view::annotations(judged, findings));
+        eprint!("{}", view::annotations(checked));
     }
     if let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|p| !p.is_empty()) {
         let path = PathBuf::from(path);
@@ -243,13 +251,11 @@ fn tell(asked: &CheckFlags, judged: &Judged, findings: &[Finding], outcome: Outc
             .append(true)
             .create(true)
             .open(&path)
-            .and_then(|mut file| {
-                file.write_all(view::summary(judged, findings, outcome).as_bytes())
-            })
+            .and_then(|mut file| file.write_all(view::summary(checked).as_bytes()))
             .with_context(|| format!("cannot write the job summary {}", path.display()))?;
     }
     if let Some(path) = &asked.junit {
-        std::fs::write(path, view::junit(judged, findings))
+        std::fs::write(path, view::junit(checked))
             .with_context(|| format!("cannot write {}", path.display()))?;
     }
     out.flush()?;

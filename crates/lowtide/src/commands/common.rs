@@ -7,11 +7,12 @@ use std::time::Duration;
 
 use anyhow::Result;
 use lowtide_core::units::{Cap, Share, parse_duration};
-use lowtide_session::watch::WatchOptions;
+use lowtide_session::watch::{Watch, WatchOptions};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 
 use crate::serve;
+use crate::show::ending::{self, Cost};
 
 #[derive(clap::Args, Clone, Debug)]
 pub struct WatchArgs {
@@ -92,4 +93,16 @@ pub fn poll(sources: &[&dyn AsFd], timeout: Duration) -> Result<()> {
         Ok(_) | Err(Errno::INTR) => Ok(()),
         Err(error) => Err(error.into()),
     }
+}
+
+/// What is printed when watching ends.
+pub fn end_of_run(watch: &Watch) -> String {
+    let (spent, looks) = (watch.spent(), watch.looks_spent().unwrap_or_default());
+    let cost = Cost {
+        cpu: spent.cpu,
+        locked: spent.locked,
+        looks: looks.looks,
+        looks_cpu: looks.cpu,
+    };
+    ending::text(&watch.run, cost, watch.dir().map(PathBuf::as_path))
 }

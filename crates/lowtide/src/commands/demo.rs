@@ -10,10 +10,10 @@ use anyhow::{Context, Result};
 use lowtide_session::failure::Failure;
 use lowtide_session::watch::WatchOptions;
 
+use crate::commands::common::end_of_run;
 use crate::commands::follower::Ended;
 use crate::commands::run;
 use crate::commands::view::Shown;
-use crate::show;
 
 /// Watch two small jobs for a minute: one that warms up, one that leaks
 #[derive(clap::Args, Debug)]
@@ -81,7 +81,7 @@ fn play(act: &Act, script: &Path) -> Result<()> {
         watch: Some(watch), ..
     } = run::watch_command(&command, &options, Shown::default(), None, None)?
     {
-        print!("{}", show::end_of_run(&watch));
+        print!("{}", end_of_run(&watch));
     }
     Ok(())
 }

@@ -5,10 +5,11 @@ use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use lowtide_recording::{Recording, Store};
+use lowtide_core::entry::Entry;
+use lowtide_recording::{Recording, RecordingError, Store};
 
 use crate::export::{Format, What, export};
-use crate::show::progress::through;
+use crate::show::progress::Progress;
 
 /// Write a run as a table: CSV, JSON lines or Parquet
 #[derive(clap::Args, Debug)]
@@ -58,6 +59,20 @@ pub fn run(args: &ExportArgs) -> Result<i32> {
         Err(error) if is_broken_pipe(&error) => Ok(0),
         done => done.map(|()| 0),
     }
+}
+
+/// The entries of a recording, with a bar while there are many.
+fn through(
+    mut recording: Recording,
+    what: &str,
+) -> impl Iterator<Item = Result<Entry, RecordingError>> {
+    // A size that cannot be told only makes a bar that stays empty.
+    let mut progress = Progress::new(what, recording.size().unwrap_or(0));
+    std::iter::from_fn(move || {
+        let entry = recording.next();
+        progress.at(recording.done());
+        entry
+    })
 }
 
 fn by_ending(output: Option<&Path>) -> Format {

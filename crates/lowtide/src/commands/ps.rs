@@ -3,10 +3,14 @@
 use std::io::Write;
 
 use anyhow::Result;
-use lowtide_sys::find::find_training;
+use lowtide_core::sample::Sample;
+use lowtide_core::units::{Micros, Share};
+use lowtide_sys::find::{Job, find_training};
 use lowtide_sys::proc::Proc;
+use lowtide_sys::sampler::{Options, Sampler};
 
 use crate::show;
+use crate::show::jobs::SampledJob;
 
 /// Show the training jobs of this machine once: roles, memory, limit, headroom
 #[derive(clap::Args, Debug)]
@@ -18,8 +22,12 @@ pub struct PsArgs {
     json: bool,
 }
 
+/// A single sample may be as careful as it needs to be: it is one, not one a second.
+const ONE_SAMPLE: Share = Share(1.0);
+
 pub fn run(args: &PsArgs) -> Result<i32> {
     let jobs = find_training(&Proc::at("/proc")?, args.text.as_deref())?;
+    let jobs: Vec<SampledJob> = jobs.into_iter().map(sampled).collect();
     let mut out = std::io::stdout().lock();
     if args.json {
         writeln!(out, "{}", show::jobs::json(&jobs))?;
@@ -32,4 +40,28 @@ pub fn run(args: &PsArgs) -> Result<i32> {
         write!(out, "{}", show::jobs::text(&jobs))?;
     }
     Ok(0)
+}
+
+/// The job with a sample of its tree.
+pub fn sampled(job: Job) -> SampledJob {
+    SampledJob {
+        sample: sample(job.root.pid),
+        root: job.root,
+        trainer: job.trainer,
+        why: job.why,
+        members: job.members,
+    }
+}
+
+fn sample(root: u32) -> Option<Sample> {
+    let mut sample = Sample::default();
+    let mut sampler = Sampler::new(Options {
+        budget: ONE_SAMPLE,
+        ..Options::new(vec![root])
+    })
+    .ok()?;
+    // The first tick meets the members, the second has credit for careful readings.
+    sampler.tick(Micros(0), &mut sample).ok()?;
+    sampler.tick(Micros(1_000_000), &mut sample).ok()?;
+    Some(sample)
 }

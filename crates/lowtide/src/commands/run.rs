@@ -13,11 +13,10 @@ use lowtide_session::keeper::{self, Event, Handle};
 use lowtide_session::marks::Inbox;
 use lowtide_session::watch::{Follow, Plan, StateFile, Watch, WatchOptions};
 
-use crate::commands::common::WatchArgs;
+use crate::commands::common::{WatchArgs, end_of_run};
 use crate::commands::follower::{Ended, Follower, Held, in_group, job, sampler};
 use crate::commands::guard_args::GuardArgs;
 use crate::commands::view::{self, RunView, Shown};
-use crate::show;
 
 /// Start a job, watch its memory, and end with its exit code
 ///
@@ -60,7 +59,7 @@ pub fn run(args: &RunArgs) -> Result<i32> {
     };
     let ended = watch_command(&args.command, &options, shown, plan, isolated.as_ref())?;
     if let Some(watch) = &ended.watch {
-        watch.teller().block(&show::end_of_run(watch));
+        watch.teller().block(&end_of_run(watch));
     }
     ended.tell();
     Ok(ended.code)

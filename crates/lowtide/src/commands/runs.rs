@@ -7,11 +7,13 @@ use std::time::{Duration, SystemTime};
 use anyhow::{Context, Result};
 use jiff::{Timestamp, tz::TimeZone};
 use lowtide_core::entry::Exit;
+use lowtide_core::text::short;
 use lowtide_core::units::{Bytes, parse_duration, show_duration};
 use lowtide_recording::store::{Store, StoredRun};
 use lowtide_recording::summary::{RunState, Summary, recently_written};
 use serde_json::json;
 
+use crate::listing::at_a_glance;
 use crate::show::progress::Progress;
 
 /// List the runs that are kept
@@ -79,7 +81,7 @@ fn list(store: &Store, as_json: bool, out: &mut impl Write) -> Result<()> {
     if as_json {
         let runs: Vec<_> = looked
             .into_iter()
-            .map(|(run, summary)| as_value(run, summary.ok()))
+            .map(|(run, summary)| at_a_glance(run, summary.ok()))
             .collect();
         writeln!(out, "{}", json!({"schema": 1, "runs": runs}))?;
         return Ok(());
@@ -104,40 +106,12 @@ fn list(store: &Store, as_json: bool, out: &mut impl Write) -> Result<()> {
                 show_duration(summary.last.seconds().round()),
                 summary.peak,
                 state_text(summary.state),
-                shorten(&summary.header.command.join(" "), COMMAND_WIDTH),
+                one_line(&summary.header.command.join(" "), COMMAND_WIDTH),
             )?,
             Err(error) => writeln!(out, "{:width$}  unreadable: {error}", run.name)?,
         }
     }
     Ok(())
-}
-
-/// A run at a glance, as JSON.
-pub fn as_value(run: &StoredRun, summary: Option<Summary>) -> serde_json::Value {
-    let path = run.recording();
-    let Some(s) = summary else {
-        return json!({"name": run.name, "path": path, "state": "unreadable"});
-    };
-    let (state, exit) = match s.state {
-        RunState::Running => ("running", None),
-        RunState::Ended(exit) => ("ended", exit.map(Exit::code)),
-        RunState::CutOff => ("cut-off", None),
-    };
-    let started = i64::try_from(s.header.started.0).ok();
-    let started = started.and_then(|micros| Timestamp::from_microsecond(micros).ok());
-    json!({
-        "name": run.name,
-        "path": path,
-        "started": started.map(|t| t.to_string()),
-        "seconds": s.last.seconds(),
-        "command": s.header.command,
-        "host": s.header.host,
-        "peak": s.peak,
-        "samples": s.samples,
-        "size": s.size,
-        "state": state,
-        "exit": exit,
-    })
 }
 
 fn state_text(state: RunState) -> String {
@@ -160,12 +134,8 @@ fn local_time(micros: u64) -> String {
 }
 
 /// One line, whatever the command holds: newlines of a `-c` script become spaces.
-fn shorten(text: &str, width: usize) -> String {
-    let text = text.replace(char::is_control, " ");
-    if text.chars().count() <= width {
-        return text;
-    }
-    text.chars().take(width - 1).chain(['…']).collect()
+fn one_line(text: &str, width: usize) -> String {
+    short(&text.replace(char::is_control, " "), width)
 }
 
 /// What pruning looks at.

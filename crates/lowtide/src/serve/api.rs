@@ -22,7 +22,7 @@ use tokio::task::spawn_blocking;
 use super::answer::{Refusal, safe_headers};
 use super::open::{Inner, Open};
 use super::{Server, jobs, metrics, stream};
-use crate::commands::runs;
+use crate::listing::at_a_glance;
 use crate::show::page;
 
 /// The description of all this.
@@ -171,7 +171,7 @@ fn row_of(server: &Server, name: &str) -> Option<Value> {
 }
 
 fn row(stored: &lowtide_recording::store::StoredRun) -> Value {
-    let mut row = runs::as_value(stored, Summary::read(&stored.recording()).ok());
+    let mut row = at_a_glance(stored, Summary::read(&stored.recording()).ok());
     // Where it lies is nobody's business over the network; `download` has it.
     if let Value::Object(fields) = &mut row {
         fields.remove("path");

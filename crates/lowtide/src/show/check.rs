@@ -6,8 +6,6 @@ use lowtide_core::check::{Finding, Outcome};
 use lowtide_core::verdict::{SCHEMA, Verdict};
 use serde::Serialize;
 
-use crate::source::Judged;
-
 #[derive(Serialize)]
 struct Report<'a> {
     schema: u32,
@@ -16,6 +14,16 @@ struct Report<'a> {
     findings: &'a [Finding],
     verdict: &'a Verdict,
     read: Option<&'a str>,
+}
+
+/// What a check came to: all that its views show.
+#[derive(Clone, Copy, Debug)]
+pub struct Checked<'a> {
+    pub verdict: &'a Verdict,
+    /// How a bare file was read.
+    pub how: Option<&'a str>,
+    pub findings: &'a [Finding],
+    pub outcome: Outcome,
 }
 
 fn word(outcome: Outcome) -> &'static str {
@@ -34,15 +42,15 @@ fn answer(outcome: Outcome) -> &'static str {
     }
 }
 
-pub fn text(judged: &Judged, findings: &[Finding], outcome: Outcome) -> String {
-    let verdict = &judged.verdict;
+pub fn text(checked: &Checked) -> String {
+    let verdict = checked.verdict;
     let mut out = format!(
         "{}: check {} ({})\n",
         verdict.source,
-        answer(outcome),
+        answer(checked.outcome),
         verdict.word()
     );
-    for finding in findings {
+    for finding in checked.findings {
         let _ = writeln!(
             out,
             "  {:<4} {}: {}",
@@ -51,34 +59,37 @@ pub fn text(judged: &Judged, findings: &[Finding], outcome: Outcome) -> String {
             finding.says
         );
     }
-    if let Some(how) = &judged.how {
+    if let Some(how) = checked.how {
         let _ = writeln!(out, "  read {how}");
     }
     out
 }
 
-pub fn json(judged: &Judged, findings: &[Finding], outcome: Outcome) -> serde_json::Result<String> {
+pub fn json(checked: &Checked) -> serde_json::Result<String> {
     serde_json::to_string(&Report {
         schema: SCHEMA,
-        source: &judged.verdict.source,
-        outcome,
-        findings,
-        verdict: &judged.verdict,
-        read: judged.how.as_deref(),
+        source: &checked.verdict.source,
+        outcome: checked.outcome,
+        findings: checked.findings,
+        verdict: checked.verdict,
+        read: checked.how,
     })
 }
 
 /// One test case per criterion; an open one is skipped, not failed.
-pub fn junit(judged: &Judged, findings: &[Finding]) -> String {
-    let count = |outcome| findings.iter().filter(|f| f.outcome == outcome).count();
-    let suite = xml(&judged.verdict.source);
+pub fn junit(checked: &Checked) -> String {
+    let count = |outcome| {
+        let findings = checked.findings.iter();
+        findings.filter(|f| f.outcome == outcome).count()
+    };
+    let suite = xml(&checked.verdict.source);
     let mut out = format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite name=\"lowtide check {suite}\" tests=\"{}\" failures=\"{}\" skipped=\"{}\">\n",
-        findings.len(),
+        checked.findings.len(),
         count(Outcome::Fail),
         count(Outcome::Inconclusive)
     );
-    for finding in findings {
+    for finding in checked.findings {
         let (name, says) = (xml(&finding.criterion), xml(&finding.says));
         let _ = writeln!(out, "    <testcase classname=\"{suite}\" name=\"{name}\">");
         let _ = match finding.outcome {
@@ -110,16 +121,16 @@ fn xml(text: &str) -> String {
 }
 
 /// `::error title=…::…` per failure, `::warning` per open question.
-pub fn annotations(judged: &Judged, findings: &[Finding]) -> String {
+pub fn annotations(checked: &Checked) -> String {
     let mut out = String::new();
-    for finding in findings {
+    for finding in checked.findings {
         let level = match finding.outcome {
             Outcome::Pass => continue,
             Outcome::Inconclusive => "warning",
             Outcome::Fail => "error",
         };
         let title = format!("lowtide: {}", finding.criterion);
-        let says = format!("{}: {}", judged.verdict.source, finding.says);
+        let says = format!("{}: {}", checked.verdict.source, finding.says);
         let _ = writeln!(out, "::{level} title={}::{}", property(&title), data(&says));
     }
     out
@@ -137,15 +148,15 @@ fn property(text: &str) -> String {
 }
 
 /// Markdown for the page of the job.
-pub fn summary(judged: &Judged, findings: &[Finding], outcome: Outcome) -> String {
+pub fn summary(checked: &Checked) -> String {
     let mut out = format!(
         "### lowtide check {}: {}\n\nverdict on `{}`: **{}**\n\n| criterion | outcome | measured |\n|---|---|---|\n",
-        answer(outcome),
-        judged.verdict.source,
-        judged.verdict.source,
-        judged.verdict.word()
+        answer(checked.outcome),
+        checked.verdict.source,
+        checked.verdict.source,
+        checked.verdict.word()
     );
-    for finding in findings {
+    for finding in checked.findings {
         let _ = writeln!(
             out,
             "| {} | {} | {} |",
@@ -160,14 +171,18 @@ pub fn summary(judged: &Judged, findings: &[Finding], outcome: Outcome) -> Strin
 
 #[cfg(test)]
 mod tests {
-    use lowtide_core::verdict::Class;
+    use lowtide_core::judge::judge;
+    use lowtide_core::point::{Context, Point};
+    use lowtide_core::series::Series;
+    use lowtide_core::verdict::{Axis, Class, Meter};
 
     use super::*;
-    use crate::source::{Said, from_bytes};
 
-    fn case() -> (Judged, Vec<Finding>) {
-        let csv = b"step,MB\n1,300\n2,300\n";
-        let judged = from_bytes(csv, "a<b>.csv", &Said::default()).unwrap();
+    fn case() -> (Verdict, Vec<Finding>) {
+        let points = [1.0, 2.0].map(|step| Point::new(step, 300e6));
+        let series = Series::from_points(Axis::Step, Meter::Anon, &points);
+        let mut verdict = judge(&series, &Context::default());
+        verdict.source = "a<b>.csv".to_owned();
         let finding = |criterion: &str, outcome, says: &str| Finding {
             criterion: criterion.to_owned(),
             outcome,
@@ -181,13 +196,23 @@ mod tests {
             finding("min-steps", Outcome::Inconclusive, "2 of 120"),
             finding("no-leak", Outcome::Pass, "stable"),
         ];
-        (judged, findings)
+        (verdict, findings)
+    }
+
+    fn checked<'a>(verdict: &'a Verdict, findings: &'a [Finding], outcome: Outcome) -> Checked<'a> {
+        Checked {
+            verdict,
+            how: None,
+            findings,
+            outcome,
+        }
     }
 
     #[test]
     fn junit_names_failures_and_skips() {
-        let (judged, findings) = case();
-        let xml = junit(&judged, &findings);
+        let (verdict, findings) = case();
+        let failed = checked(&verdict, &findings, Outcome::Fail);
+        let xml = junit(&failed);
         assert!(
             xml.contains("tests=\"3\" failures=\"1\" skipped=\"1\""),
             "{xml}"
@@ -198,8 +223,9 @@ mod tests {
 
     #[test]
     fn annotations_are_one_line_each() {
-        let (judged, findings) = case();
-        let text = annotations(&judged, &findings);
+        let (verdict, findings) = case();
+        let failed = checked(&verdict, &findings, Outcome::Fail);
+        let text = annotations(&failed);
         assert_eq!(text.lines().count(), 2, "{text}");
         assert!(
             text.starts_with(
@@ -212,23 +238,23 @@ mod tests {
 
     #[test]
     fn growth_that_is_not_decided_is_called_growing() {
-        let (mut judged, findings) = case();
-        judged.verdict.verdict = Class::TooEarly;
-        judged.verdict.growing = true;
-        let open = Outcome::Inconclusive;
-        let text = text(&judged, &findings, open);
+        let (mut verdict, findings) = case();
+        verdict.verdict = Class::TooEarly;
+        verdict.growing = true;
+        let open = checked(&verdict, &findings, Outcome::Inconclusive);
+        let text = text(&open);
         assert!(text.contains("check inconclusive (growing)"), "{text}");
-        assert!(summary(&judged, &findings, open).contains("**growing**"));
+        assert!(summary(&open).contains("**growing**"));
     }
 
     #[test]
     fn the_object_has_outcome_and_verdict() {
-        let (judged, findings) = case();
-        let value: serde_json::Value =
-            serde_json::from_str(&json(&judged, &findings, Outcome::Fail).unwrap()).unwrap();
+        let (verdict, findings) = case();
+        let failed = checked(&verdict, &findings, Outcome::Fail);
+        let value: serde_json::Value = serde_json::from_str(&json(&failed).unwrap()).unwrap();
         assert_eq!(value["outcome"], "fail");
         assert_eq!(value["findings"][1]["outcome"], "inconclusive");
         assert_eq!(value["verdict"]["schema"], 1);
-        assert!(summary(&judged, &findings, Outcome::Fail).contains("| max-peak | FAIL |"));
+        assert!(summary(&failed).contains("| max-peak | FAIL |"));
     }
 }

@@ -3,33 +3,25 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use lowtide_core::process::Role;
+use lowtide_core::process::{Member, ProcId, Role};
 use lowtide_core::sample::Sample;
-use lowtide_core::units::{Bytes, Micros, Share, show_bytes};
-use lowtide_sys::find::Job;
-use lowtide_sys::sampler::{Options, Sampler};
+use lowtide_core::text::short;
+use lowtide_core::units::{Bytes, show_bytes};
 use serde_json::{Value, json};
 
-use lowtide_core::text::short;
-
-/// A single look may be as careful as it needs to be: it is one, not one a second.
-const ONE_LOOK: Share = Share(1.0);
-
-/// What one look at a job's tree shows. None: it ended meanwhile.
-fn look(job: &Job) -> Option<Sample> {
-    let mut sample = Sample::default();
-    let options = Options {
-        budget: ONE_LOOK,
-        ..Options::new(vec![job.root.pid])
-    };
-    let mut sampler = Sampler::new(options).ok()?;
-    // The first look meets the members, the second has credit for careful readings.
-    sampler.tick(Micros(0), &mut sample).ok()?;
-    sampler.tick(Micros(1_000_000), &mut sample).ok()?;
-    Some(sample)
+/// A training job and what one careful sample of its tree shows.
+pub struct SampledJob {
+    /// What to attach to.
+    pub root: ProcId,
+    /// The one to watch.
+    pub trainer: ProcId,
+    pub why: String,
+    pub members: Vec<Member>,
+    /// None: it ended meanwhile.
+    pub sample: Option<Sample>,
 }
 
-pub fn text(jobs: &[Job]) -> String {
+pub fn text(jobs: &[SampledJob]) -> String {
     let mut out = String::new();
     let _ = writeln!(
         out,
@@ -37,15 +29,13 @@ pub fn text(jobs: &[Job]) -> String {
         "PID", "HELD", "LIMIT", "HEADROOM"
     );
     for job in jobs {
-        let sample = look(job);
-        let limit = sample.as_ref().and_then(|sample| sample.limit.as_ref());
+        let sample = job.sample.as_ref();
+        let limit = sample.and_then(|sample| sample.limit.as_ref());
         let _ = writeln!(
             out,
             "{:>8}  {:>9}  {:>9}  {:>9}  {}",
             job.trainer.pid,
-            sample
-                .as_ref()
-                .map_or(Bytes::ZERO, |sample| sample.tree.held),
+            sample.map_or(Bytes::ZERO, |sample| sample.tree.held),
             limit.map_or_else(|| "-".to_owned(), |limit| limit.bytes.to_string()),
             limit.map_or_else(|| "-".to_owned(), |limit| show_bytes(headroom(limit))),
             short(&command(job), 60)
@@ -55,11 +45,11 @@ pub fn text(jobs: &[Job]) -> String {
     out
 }
 
-pub fn json(jobs: &[Job]) -> Value {
+pub fn json(jobs: &[SampledJob]) -> Value {
     let jobs: Vec<Value> = jobs
         .iter()
         .map(|job| {
-            let sample = look(job);
+            let sample = job.sample.as_ref();
             let members: Vec<Value> = job
                 .members
                 .iter()
@@ -72,13 +62,13 @@ pub fn json(jobs: &[Job]) -> Value {
                     })
                 })
                 .collect();
-            let limit = sample.as_ref().and_then(|sample| sample.limit.as_ref());
+            let limit = sample.and_then(|sample| sample.limit.as_ref());
             json!({
                 "pid": job.trainer.pid,
                 "root": job.root.pid,
                 "command": command(job),
                 "why": job.why,
-                "held": sample.as_ref().map(|sample| sample.tree.held),
+                "held": sample.map(|sample| sample.tree.held),
                 "limit": limit.map(|limit| limit.bytes),
                 "limit_from": limit.map(|limit| limit.from.to_string()),
                 "headroom": limit.map(headroom),
@@ -93,7 +83,7 @@ fn headroom(limit: &lowtide_core::sample::Limit) -> f64 {
     limit.bytes.as_f64() - limit.used.as_f64()
 }
 
-fn command(job: &Job) -> String {
+fn command(job: &SampledJob) -> String {
     let trainer = job.members.iter().find(|member| member.id == job.trainer);
     trainer
         .map(|member| member.facts.argv.join(" "))
@@ -101,7 +91,7 @@ fn command(job: &Job) -> String {
 }
 
 /// "1 launcher, 2 ranks, 8 loader workers"
-fn roles(job: &Job) -> String {
+fn roles(job: &SampledJob) -> String {
     let mut counts: BTreeMap<&str, (usize, Role)> = BTreeMap::new();
     for member in &job.members {
         counts

@@ -6,9 +6,6 @@
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
-use lowtide_core::entry::Entry;
-use lowtide_recording::{Recording, RecordingError};
-
 use super::style::{Paint, Style};
 
 /// Shorter work needs no bar: it would only flicker.
@@ -63,20 +60,6 @@ impl Progress {
         let line = line(&self.what, done, self.total, style);
         let _ = write!(std::io::stderr(), "\r{line}\x1b[K");
     }
-}
-
-/// The entries of a recording, with a bar while there are many.
-pub fn through(
-    mut recording: Recording,
-    what: &str,
-) -> impl Iterator<Item = Result<Entry, RecordingError>> {
-    // A size that cannot be told only makes a bar that stays empty.
-    let mut progress = Progress::new(what, recording.size().unwrap_or(0));
-    std::iter::from_fn(move || {
-        let entry = recording.next();
-        progress.at(recording.done());
-        entry
-    })
 }
 
 impl Drop for Progress {
