@@ -23,6 +23,31 @@ pub struct Mark {
     pub geometry: Option<Geometry>,
 }
 
+impl Mark {
+    /// Both as one: what is known after the later one.
+    pub fn then(self, later: Mark) -> Mark {
+        let geometry = match (self.geometry, later.geometry) {
+            (Some(mut geometry), Some(newer)) => {
+                geometry.merge(&newer);
+                Some(geometry)
+            }
+            (one, other) => other.or(one),
+        };
+        Mark {
+            at: later.at,
+            source: later.source,
+            pid: later.pid.or(self.pid),
+            rank: later.rank.or(self.rank),
+            step: later.step.or(self.step),
+            total_steps: later.total_steps.or(self.total_steps),
+            epoch: later.epoch.or(self.epoch),
+            phase: later.phase.or(self.phase),
+            examples: later.examples.or(self.examples),
+            geometry,
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MarkSource {
@@ -105,5 +130,30 @@ mod tests {
             ..Geometry::default()
         };
         assert_eq!(geometry.steps_per_epoch(), Some(82.875));
+    }
+
+    #[test]
+    fn the_later_mark_wins_field_by_field() {
+        let mark = |step, total_steps, geometry| Mark {
+            step,
+            total_steps,
+            geometry,
+            ..Mark::default()
+        };
+        let batch = |batch| Geometry {
+            batch,
+            ..Geometry::default()
+        };
+        let examples = Geometry {
+            examples: Some(9),
+            ..Geometry::default()
+        };
+        let first = mark(Some(1), Some(40), Some(batch(Some(2))));
+        let both = first.then(mark(Some(2), None, Some(examples)));
+        let merged = Geometry {
+            examples: Some(9),
+            ..batch(Some(2))
+        };
+        assert_eq!(both, mark(Some(2), Some(40), Some(merged)));
     }
 }

@@ -1,14 +1,17 @@
 //! A live job and lowtide around it: what `run` and `attach` share.
 //!
-//! [`keeper`] starts and carries a job, [`marks`] is where its training loop reaches us, [`watch`] is one
+//! [`session`] is the loop. [`keeper`] starts and carries a job, [`marks`] is where its training loop reaches us, [`watch`] is one
 //! turn of sample, record, judge, tell, [`guard`] has the job save and go on before memory runs out.
 //! The program draws, serves and parses; nothing here knows of it.
 
 mod act;
+mod attached;
+mod environment;
 pub mod failure;
 pub mod guard;
 pub mod keeper;
 pub mod marks;
+pub mod session;
 pub mod watch;
 
 pub use act::AskBy;

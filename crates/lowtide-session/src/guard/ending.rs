@@ -215,12 +215,12 @@ impl Guard {
     }
 
     /// Sees to it that nothing of the attempt lives on: its memory must be free for the next one.
-    /// Those who stay are told to end, and then made to. `signal_within` waits for a signal of the user's;
-    /// false when one wants to stop.
+    /// Those who stay are told to end, and then made to. `end_within` waits for a signal that
+    /// wants us to end; false when one came.
     pub fn clear(
         &mut self,
         watch: &mut Watch,
-        signal_within: &mut dyn FnMut(Duration) -> Option<i32>,
+        end_within: &mut dyn FnMut(Duration) -> bool,
         pause: Duration,
     ) -> bool {
         let orders = [None, Some(Signal::TERM), Some(Signal::KILL)];
@@ -246,25 +246,19 @@ impl Guard {
             }
             let mut waited = Duration::ZERO;
             while waited < LINGERS && !self::alive(watch).is_empty() {
-                if !self.wait(signal_within, LOOK_EVERY) {
+                if !self.wait(end_within, LOOK_EVERY) {
                     return false;
                 }
                 waited += LOOK_EVERY;
                 watch.tick(Duration::ZERO);
             }
         }
-        self.wait(signal_within, pause)
+        self.wait(end_within, pause)
     }
 
-    /// False when a signal of the user's came.
-    fn wait(
-        &mut self,
-        signal_within: &mut dyn FnMut(Duration) -> Option<i32>,
-        time: Duration,
-    ) -> bool {
-        if let Some(signal) = signal_within(time) {
-            self.heard(signal);
-        }
+    /// False when the user wants an end.
+    fn wait(&mut self, end_within: &mut dyn FnMut(Duration) -> bool, time: Duration) -> bool {
+        self.interrupted |= end_within(time);
         !self.interrupted
     }
 

@@ -1,12 +1,12 @@
 //! The guard of a run: carries out what core's policy decides, starts the job again from a complete
-//! checkpoint, and says what it cost. `commands/follower` owns the loop and hands over each turn and
+//! checkpoint, and says what it cost. `session` owns the loop and hands over each turn and
 //! each end.
 
 pub mod checkpoints;
 mod ending;
-pub mod found;
 pub mod isolate;
 pub mod resume;
+pub mod takeover;
 
 use std::path::PathBuf;
 use std::time::SystemTime;
@@ -15,7 +15,6 @@ use lowtide_core::entry::EventKind;
 use lowtide_core::guard::{Decision, Every, Outcome};
 use lowtide_core::mark::MarkSource;
 use lowtide_core::process::{ProcId, Role};
-use lowtide_sys::inherited::endings;
 use rustix::process::Signal;
 
 use crate::act::{self, AskBy};
@@ -86,9 +85,9 @@ impl Guard {
         &self.plan
     }
 
-    /// HUP, INT, QUIT and TERM for the watcher mean that the user wants an end.
-    pub fn heard(&mut self, signal: i32) {
-        self.interrupted |= endings().contains(signal);
+    /// The user wants an end.
+    pub fn interrupt(&mut self) {
+        self.interrupted = true;
     }
 
     /// Carries out what was decided at the last look.

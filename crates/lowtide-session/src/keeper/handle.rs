@@ -5,6 +5,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use lowtide_core::entry::Exit;
+use lowtide_sys::inherited::endings;
 use lowtide_sys::sigwait::{SignalSet, Signals, stop_here};
 use lowtide_sys::spawn::Place;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -12,7 +13,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, getpid, set_child_subreaper, waitpid};
 use rustix::termios::{OptionalActions, Termios, isatty, tcgetattr, tcsetattr};
 
-use super::job::{Job, StartError};
+use super::launch::{Launch, StartError};
 use super::leader::what_happened;
 use super::link::{Link, Received, pair};
 use super::start::{Orders, Part, part};
@@ -45,7 +46,7 @@ pub enum Event {
 
 /// A job that runs.
 pub struct Handle {
-    stand: Stand,
+    starter: Starter,
     link: Link,
     /// Keepers of earlier jobs, which stay until the last of their descendants is gone.
     earlier: Vec<std::process::Child>,
@@ -60,12 +61,12 @@ pub struct Handle {
 
 /// Starts a job. From here on signals for this process are read by [`Handle::next`] and passed on; threads that are
 /// to leave them alone must be started after this.
-pub fn start(job: Job) -> Result<Handle, StartError> {
-    Stand::take()?.start(job)
+pub fn start(launch: Launch) -> Result<Handle, StartError> {
+    Starter::prepare()?.start(launch)
 }
 
 /// This process made ready to start jobs. For the time until it does, signals for it are read here.
-pub struct Stand {
+pub struct Starter {
     signals: Signals,
     /// The signal mask that every job gets: ours when we were started.
     mask: SignalSet,
@@ -73,9 +74,9 @@ pub struct Stand {
     modes: Option<Termios>,
 }
 
-impl Stand {
+impl Starter {
     /// Threads that are to leave our signals alone must be started after this.
-    pub fn take() -> Result<Stand, StartError> {
+    pub fn prepare() -> Result<Starter, StartError> {
         let keeper = |source: io::Error| StartError::Keeper { source };
         let modes = tcgetattr(io::stdin()).ok();
         let blocked = blocked();
@@ -84,21 +85,21 @@ impl Stand {
             .without(Signal::TTIN.as_raw())
             .without(Signal::TTOU.as_raw());
         let signals = Signals::of(passed_on).map_err(keeper)?;
-        Ok(Stand {
+        Ok(Starter {
             signals,
             mask,
             modes,
         })
     }
 
-    pub fn start(self, job: Job) -> Result<Handle, StartError> {
+    pub fn start(self, launch: Launch) -> Result<Handle, StartError> {
         let keeper = |source: io::Error| StartError::Keeper { source };
         // Should the keeper be killed, its child becomes ours, and its exit code can still be had.
         set_child_subreaper(Some(getpid())).map_err(|errno| keeper(errno.into()))?;
-        let started = start_keeper(job, self.mask)?;
+        let started = start_keeper(launch, self.mask)?;
         let_go_of_stdin().map_err(keeper)?;
         Ok(Handle {
-            stand: self,
+            starter: self,
             link: started.link,
             earlier: Vec::new(),
             pid: started.pid,
@@ -131,8 +132,31 @@ impl Stand {
     }
 }
 
+impl Starter {
+    /// The user wants an end.
+    pub fn is_end(signal: i32) -> bool {
+        endings().contains(signal)
+    }
+
+    pub fn is_stop(signal: i32) -> bool {
+        signal == Signal::TSTP.as_raw()
+    }
+
+    /// Whether a signal within the time wants us to end; Ctrl-Z stops us and nobody else.
+    pub fn end_within(&mut self, time: Duration) -> io::Result<bool> {
+        Ok(match self.signal_within(time)? {
+            Some(signal) if Starter::is_stop(signal) => {
+                stop_here()?;
+                false
+            }
+            Some(signal) => Starter::is_end(signal),
+            None => false,
+        })
+    }
+}
+
 /// Readable when a signal came.
-impl AsFd for Stand {
+impl AsFd for Starter {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.signals.as_fd()
     }
@@ -146,21 +170,21 @@ struct Started {
     routes: (Route, Route),
 }
 
-fn start_keeper(job: Job, mask: SignalSet) -> Result<Started, StartError> {
-    let name = job
+fn start_keeper(launch: Launch, mask: SignalSet) -> Result<Started, StartError> {
+    let name = launch
         .command
         .first()
         .map(|word| word.to_string_lossy().into_owned())
         .unwrap_or_default();
     let keeper = |source: io::Error| StartError::Keeper { source };
     let (ours, theirs) = pair().map_err(keeper)?;
-    let home = job.home;
+    let home = launch.home;
     let mut command = part(
         Part::Keeper,
         Orders {
             socket: theirs,
             mask,
-            job: job.command,
+            job: launch.command,
         },
         Place::Beside,
         None,
@@ -168,7 +192,7 @@ fn start_keeper(job: Job, mask: SignalSet) -> Result<Started, StartError> {
     if let Some(home) = home {
         home.furnish(&mut command).map_err(keeper)?;
     }
-    command.envs(job.env);
+    command.envs(launch.env);
     let child = command.spawn().map_err(keeper)?;
     drop(command);
     match first_word(&ours).map_err(keeper)? {
@@ -245,8 +269,8 @@ impl Handle {
     }
 
     /// Starts another job in place of the one that ended, with a keeper and a process tree of its own.
-    pub fn again(&mut self, job: Job) -> Result<(), StartError> {
-        let started = start_keeper(job, self.stand.mask)?;
+    pub fn again(&mut self, launch: Launch) -> Result<(), StartError> {
+        let started = start_keeper(launch, self.starter.mask)?;
         self.link = started.link;
         self.pid = started.pid;
         self.leader = started.leader;
@@ -259,9 +283,9 @@ impl Handle {
         Ok(())
     }
 
-    /// After the job's end: the signal that comes for this process within the time, if one does.
-    pub fn signal_within(&mut self, time: Duration) -> io::Result<Option<i32>> {
-        self.stand.signal_within(time)
+    /// After the job's end: whether a signal within the time wants us to end.
+    pub fn end_within(&mut self, time: Duration) -> io::Result<bool> {
+        self.starter.end_within(time)
     }
 
     /// Sends a signal of our own to the job's main process.
@@ -294,7 +318,7 @@ impl Handle {
     pub fn fds(&self) -> [PollFd<'_>; 2] {
         [
             self.link.interest(),
-            PollFd::new(&self.stand.signals, PollFlags::IN),
+            PollFd::new(&self.starter.signals, PollFlags::IN),
         ]
     }
 
@@ -306,7 +330,7 @@ impl Handle {
                 return Ok(None);
             }
             self.link.flush();
-            if let Some(arrived) = self.stand.signals.arrived()? {
+            if let Some(arrived) = self.starter.signals.arrived()? {
                 self.link
                     .tell(Order::PassOn(arrived.signal).encode().to_vec());
                 return Ok(Some(Event::Signal(arrived.signal)));
@@ -401,7 +425,7 @@ impl Handle {
     }
 
     fn put_modes_back(&self) {
-        if let Some(modes) = &self.stand.modes {
+        if let Some(modes) = &self.starter.modes {
             tcsetattr(io::stdin(), OptionalActions::Now, modes).ok();
         }
     }

@@ -8,7 +8,7 @@
 mod carry;
 mod channel;
 mod handle;
-mod job;
+mod launch;
 mod leader;
 mod link;
 mod relay;
@@ -16,7 +16,7 @@ mod routes;
 mod start;
 mod wire;
 
-pub use handle::{Event, Handle, Stand, start};
-pub use job::{Home, Job, StartError};
+pub use handle::{Event, Handle, Starter, start};
+pub use launch::{Home, Launch, StartError};
 pub use start::private_part;
 pub use wire::{Route, Stream};

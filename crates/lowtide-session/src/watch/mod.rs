@@ -1,13 +1,13 @@
-//! Watching a job: one turn of sample, record, judge, tell. `run` and `attach` own the loop and its
-//! clock; this owns everything that happens in a turn.
+//! Watching a job: one turn of sample, record, judge, tell. `session` owns the loop and its clock; this
+//! owns everything that happens in a turn.
 //!
 //! Every entry goes to the recorder and to the run's fold in the same order, so that replaying the
 //! recording gives the same answer as was shown live.
 
 mod clock;
-mod follow;
 mod guarded;
 pub mod hooks;
+mod log_files;
 mod looks;
 mod probe;
 mod state_file;
@@ -37,7 +37,7 @@ use crate::failure::Failure;
 use crate::marks::Inbox;
 
 pub use clock::{Clock, Ticker, monotonic_ns};
-pub use follow::Follow;
+pub use log_files::LogFiles;
 pub use looks::LooksSpent;
 pub use state_file::{StateFile, output_folders};
 pub use tell::Teller;
@@ -266,6 +266,16 @@ impl Watch {
     pub fn output(&mut self, bytes: &[u8]) {
         let now = self.clock.now();
         for mark in self.steps.feed(bytes, now) {
+            self.enter(Entry::Mark(mark));
+        }
+    }
+
+    /// What the job printed before it was watched: where its loop stands, as one mark. The moments of what
+    /// was printed are not known.
+    pub fn printed_before(&mut self, bytes: &[u8]) {
+        let now = self.clock.now();
+        let marks = self.steps.feed(bytes, now);
+        if let Some(mark) = marks.into_iter().reduce(Mark::then) {
             self.enter(Entry::Mark(mark));
         }
     }

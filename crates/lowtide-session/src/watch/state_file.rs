@@ -9,13 +9,17 @@ use lowtide_core::mark::Mark;
 use lowtide_core::output::trainer_state;
 use lowtide_core::units::Micros;
 
-/// Looked for this often: checkpoints are rare, and folders on network disks are slow to list.
-const EVERY: Micros = Micros(30_000_000);
+/// Looked for at most this often: checkpoints are rare, and a second is exact enough for any of them.
+const SOONEST: Micros = Micros(1_000_000);
+/// And at least this often, however slow the folders are to list: some network disks take seconds.
+const LATEST: Micros = Micros(30_000_000);
+/// Between the two, a listing is followed by this many times the time it took.
+const REST: u64 = 1000;
 
 /// Folders with more entries than this are not output folders; listing them would cost.
 const ENTRIES: usize = 500;
 
-/// `log_history` grows with the run; a state beyond this is not worth reading on every look.
+/// `log_history` grows with the run; a state beyond this is not worth reading each time.
 const LARGEST: u64 = 16 << 20;
 
 pub struct StateFile {
@@ -26,34 +30,36 @@ pub struct StateFile {
 }
 
 impl StateFile {
-    /// `argv` may name the output folder; the folder the job was started in is looked at too.
-    pub fn new(cwd: &Path, argv: &[String], since: SystemTime) -> StateFile {
+    /// `argv` may name the output folder; the folder the job was started in counts too. None: it is not known.
+    pub fn new(cwd: Option<&Path>, argv: &[String], since: SystemTime) -> StateFile {
         StateFile {
-            places: output_folders(cwd, argv),
+            places: cwd.map_or_else(Vec::new, |cwd| output_folders(cwd, argv)),
             since,
-            next: EVERY,
+            next: Micros(0),
             seen: None,
         }
     }
 
     /// The newest state written since the job began, once for each.
-    pub fn look(&mut self, now: Micros) -> Option<Mark> {
+    pub fn read(&mut self, clock: impl Fn() -> Micros) -> Option<Mark> {
+        let now = clock();
         if now < self.next {
             return None;
         }
-        self.next = Micros(now.0 + EVERY.0);
-        let newest = self
-            .places
-            .iter()
-            .flat_map(|place| checkpoints(place))
-            .filter(|(_, written)| *written >= self.since)
-            .max_by_key(|(_, written)| *written)?;
-        if self.seen.as_ref() == Some(&newest) {
-            return None;
-        }
+        let newest = self.newest();
+        let took = clock().0.saturating_sub(now.0);
+        let rest = (REST * took).clamp(SOONEST.0, LATEST.0);
+        self.next = Micros(now.0 + rest);
+        let newest = newest.filter(|newest| self.seen.as_ref() != Some(newest))?;
         let bytes = fs::read(&newest.0).ok()?;
         self.seen = Some(newest);
         trainer_state(&bytes, now).ok()
+    }
+
+    fn newest(&self) -> Option<(PathBuf, SystemTime)> {
+        let places = self.places.iter().flat_map(|place| checkpoints(place));
+        let ours = places.filter(|(_, written)| *written >= self.since);
+        ours.max_by_key(|(_, written)| *written)
     }
 }
 
@@ -138,11 +144,32 @@ mod tests {
         let argv: Vec<String> = ["python", "train.py", "--output_dir=deep/er/out"]
             .map(String::from)
             .into();
-        let mut file = StateFile::new(root.path(), &argv, SystemTime::UNIX_EPOCH);
-        save(&root.path().join("deep/er/out"), 20);
-        assert_eq!(file.look(Micros(1)), None, "not before its time");
-        assert_eq!(file.look(EVERY).and_then(|mark| mark.step), Some(20));
-        assert_eq!(file.look(Micros(2 * EVERY.0)), None, "nothing new");
+        let mut file = StateFile::new(Some(root.path()), &argv, SystemTime::UNIX_EPOCH);
+        let out = root.path().join("deep/er/out");
+        save(&out, 20);
+        let at_once = |at: u64| move || Micros(at);
+        let step = |mark: Option<Mark>| mark.and_then(|mark| mark.step);
+        assert_eq!(step(file.read(at_once(0))), Some(20));
+        save(&out, 40);
+        assert_eq!(
+            file.read(at_once(SOONEST.0 - 1)),
+            None,
+            "not before its time"
+        );
+        assert_eq!(step(file.read(at_once(SOONEST.0))), Some(40));
+        assert_eq!(file.read(at_once(2 * SOONEST.0)), None, "nothing new");
+    }
+
+    #[test]
+    fn folders_that_are_slow_to_list_are_listed_less_often() {
+        let root = tempfile::tempdir().unwrap();
+        let mut file = StateFile::new(Some(root.path()), &[], SystemTime::UNIX_EPOCH);
+        for (took, rest) in [(100, SOONEST.0), (5_000, 5_000_000), (9_000_000, LATEST.0)] {
+            let now = std::cell::Cell::new(file.next.0);
+            let began = now.get();
+            file.read(|| Micros(now.replace(now.get() + took)));
+            assert_eq!(file.next.0 - began, rest);
+        }
     }
 
     #[test]
@@ -150,6 +177,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         save(root.path(), 900);
         let later = SystemTime::now() + std::time::Duration::from_secs(60);
-        assert_eq!(StateFile::new(root.path(), &[], later).look(EVERY), None);
+        let mut file = StateFile::new(Some(root.path()), &[], later);
+        assert_eq!(file.read(|| LATEST), None);
     }
 }

@@ -14,12 +14,10 @@ use lowtide_core::check::{
 use lowtide_core::units::{Bytes, Share, parse_duration};
 use lowtide_core::verdict::Axis;
 use lowtide_session::failure::Failure;
+use lowtide_session::session::{self, Ended, NoView};
 use lowtide_session::watch::WatchOptions;
 
-use crate::commands::follower::Ended;
 use crate::commands::judge::SaidArgs;
-use crate::commands::run::watch_command;
-use crate::commands::view::Shown;
 use crate::show::check::{self as view, Checked};
 use crate::source::{self, Judged, Said};
 
@@ -133,7 +131,7 @@ fn run_and_check(args: &CheckArgs, asked: &CheckFlags, said: &Said) -> Result<i3
     if asked.json {
         rustix::stdio::dup2_stdout(std::io::stderr())?;
     }
-    let ended = watch_command(&args.command, &options, Shown::default(), None, None);
+    let ended = session::run(&args.command, &options, None, None, &mut NoView);
     rustix::stdio::dup2_stdout(&stdout)?;
     let Ended { watch, code, .. } = ended.map_err(|error| match error.downcast::<Failure>() {
         Ok(failure) => failure.as_unseen().into(),

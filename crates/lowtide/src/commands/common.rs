@@ -1,18 +1,16 @@
-//! Flags and helpers that `run`, `attach`, `demo` and `check` share.
+//! Flags and words that `run`, `attach`, `demo` and `check` share.
 
 use std::net::SocketAddr;
-use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::Result;
 use lowtide_core::units::{Cap, Share, parse_duration};
+use lowtide_session::session::Ended;
 use lowtide_session::watch::{Watch, WatchOptions};
-use rustix::event::{PollFd, PollFlags, Timespec};
-use rustix::io::Errno;
 
 use crate::serve;
 use crate::show::ending::{self, Cost};
+use crate::show::mortem;
 
 #[derive(clap::Args, Clone, Debug)]
 pub struct WatchArgs {
@@ -63,10 +61,6 @@ enum ProbeKind {
     Trim,
 }
 
-/// Marks wait in a short queue of the kernel (10 by default): a loop of a hundred steps a second
-/// fits when they are taken this often.
-pub const MARKS_EVERY: Duration = Duration::from_millis(100);
-
 impl WatchArgs {
     pub fn options(&self) -> WatchOptions {
         WatchOptions {
@@ -82,19 +76,6 @@ impl WatchArgs {
     }
 }
 
-/// Waits until one of them can be read, or the time is over. A signal that interrupts is no error.
-pub fn poll(sources: &[&dyn AsFd], timeout: Duration) -> Result<()> {
-    let mut fds: Vec<PollFd<'_>> = sources
-        .iter()
-        .map(|source| PollFd::from_borrowed_fd(source.as_fd(), PollFlags::IN))
-        .collect();
-    let timeout = Timespec::try_from(timeout)?;
-    match rustix::event::poll(&mut fds, Some(&timeout)) {
-        Ok(_) | Err(Errno::INTR) => Ok(()),
-        Err(error) => Err(error.into()),
-    }
-}
-
 /// What is printed when watching ends.
 pub fn end_of_run(watch: &Watch) -> String {
     let (spent, looks) = (watch.spent(), watch.looks_spent().unwrap_or_default());
@@ -105,4 +86,16 @@ pub fn end_of_run(watch: &Watch) -> String {
         looks_cpu: looks.cpu,
     };
     ending::text(&watch.run, cost, watch.dir().map(PathBuf::as_path))
+}
+
+/// Says what the guard did and how the job died.
+pub fn tell_end(ended: &Ended) {
+    let Some(watch) = &ended.watch else { return };
+    let teller = watch.teller();
+    if let Some(guarded) = &ended.guarded {
+        teller.block(&format!("  {:<10} {guarded}", "guard"));
+    }
+    if let Some(found) = &ended.mortem {
+        teller.block(&mortem::text(found));
+    }
 }

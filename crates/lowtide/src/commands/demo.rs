@@ -8,12 +8,10 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use lowtide_session::failure::Failure;
+use lowtide_session::session::{self, Ended, NoView};
 use lowtide_session::watch::WatchOptions;
 
 use crate::commands::common::end_of_run;
-use crate::commands::follower::Ended;
-use crate::commands::run;
-use crate::commands::view::Shown;
 
 /// Watch two small jobs for a minute: one that warms up, one that leaks
 #[derive(clap::Args, Debug)]
@@ -79,7 +77,7 @@ fn play(act: &Act, script: &Path) -> Result<()> {
     let command = ["sh", "-c", &shell].map(str::to_owned);
     if let Ended {
         watch: Some(watch), ..
-    } = run::watch_command(&command, &options, Shown::default(), None, None)?
+    } = session::run(&command, &options, None, None, &mut NoView)?
     {
         print!("{}", end_of_run(&watch));
     }

@@ -7,7 +7,6 @@ pub mod demo;
 pub mod doctor;
 pub mod explain;
 pub mod export;
-mod follower;
 mod guard_args;
 pub mod judge;
 pub mod ps;

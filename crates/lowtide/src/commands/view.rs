@@ -4,24 +4,16 @@ use std::net::SocketAddr;
 use std::os::fd::AsFd;
 
 use lowtide_core::units::Bytes;
-use lowtide_session::keeper::Handle;
+use lowtide_session::keeper::{Event, Handle};
+use lowtide_session::session::{self, View};
 use lowtide_session::watch::Watch;
 use lowtide_sys::sink::Sink;
 
 use crate::serve;
 use crate::show::tui::{self, Keyboard, Stage, Wish};
 
-/// How a run is shown while it goes on, apart from plain lines.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Shown {
-    /// `run --tui`.
-    pub tui: bool,
-    /// `--web`: a page at this address.
-    pub web: Option<SocketAddr>,
-}
-
 /// Shows the run on a page. Without it a run is as good: what fails here is only told.
-pub fn open_page(address: Option<SocketAddr>, watch: &Watch) {
+fn open_page(address: Option<SocketAddr>, watch: &Watch) {
     let Some(address) = address else { return };
     let teller = watch.teller();
     if watch.dir().is_none() {
@@ -34,7 +26,7 @@ pub fn open_page(address: Option<SocketAddr>, watch: &Watch) {
 }
 
 /// Starts to draw what is watched. None where this terminal cannot be drawn on, which is told.
-pub fn open(keyboard: Keyboard, watch: &mut Watch) -> Option<Stage> {
+fn open(keyboard: Keyboard, watch: &mut Watch) -> Option<Stage> {
     match Stage::open(keyboard) {
         Ok(stage) => {
             watch.listen(Some(Box::new(stage.listener())));
@@ -50,7 +42,7 @@ pub fn open(keyboard: Keyboard, watch: &mut Watch) -> Option<Stage> {
 }
 
 /// Gives the terminal back; what is told goes to stderr again.
-pub fn close(stage: Option<Stage>, watch: &mut Watch) {
+fn close(stage: Option<Stage>, watch: &mut Watch) {
     if let Some(stage) = stage {
         watch.listen(None);
         stage.close();
@@ -58,10 +50,68 @@ pub fn close(stage: Option<Stage>, watch: &mut Watch) {
     }
 }
 
+/// The view of `attach`: the terminal and its keys are ours.
+#[derive(Default)]
+pub struct AttachView {
+    wanted: bool,
+    web: Option<SocketAddr>,
+    stage: Option<Stage>,
+}
+
+impl AttachView {
+    /// A live view if it is `wanted` and there is a terminal for it, a page with `web`.
+    pub fn new(wanted: bool, web: Option<SocketAddr>) -> AttachView {
+        AttachView {
+            wanted,
+            web,
+            stage: None,
+        }
+    }
+}
+
+impl View for AttachView {
+    fn opened(&mut self, watch: &mut Watch) {
+        open_page(self.web, watch);
+        if self.wanted && Stage::is_possible() {
+            self.stage = open(Keyboard::Own, watch);
+        }
+    }
+
+    fn turn(&mut self, _: Option<&mut Handle>, _: &mut Watch) -> Option<session::Wish> {
+        match self.stage.as_ref().and_then(Stage::wish)? {
+            Wish::Quit => Some(session::Wish::Leave),
+            Wish::Stop => Some(session::Wish::Stop),
+            // What the job prints goes elsewhere.
+            Wish::JobSize { .. } => None,
+        }
+    }
+
+    fn reads_keys(&mut self) -> bool {
+        self.stage.as_ref().is_some_and(Stage::take_keys)
+    }
+
+    fn pause(&mut self) {
+        if let Some(stage) = &self.stage {
+            stage.pause();
+        }
+    }
+
+    fn resume(&mut self) {
+        if let Some(stage) = &self.stage {
+            stage.resume();
+        }
+    }
+
+    fn close(&mut self, _: Option<&mut Handle>, watch: &mut Watch) {
+        close(self.stage.take(), watch);
+    }
+}
+
 /// The view of `run --tui`. The keeper lets us draw, and gives us what the job prints and the user types.
 #[derive(Default)]
 pub struct RunView {
     wanted: bool,
+    web: Option<SocketAddr>,
     stage: Option<Stage>,
     /// The keeper does not know yet that we left: what the job prints still comes to us alone.
     leaving: bool,
@@ -73,30 +123,17 @@ pub struct RunView {
 const EARLY: usize = 64 * 1024;
 
 impl RunView {
-    pub fn new(wanted: bool) -> RunView {
+    /// A live view if it is `wanted`, a page with `web`.
+    pub fn new(wanted: bool, web: Option<SocketAddr>) -> RunView {
         RunView {
             wanted,
+            web,
             ..RunView::default()
         }
     }
 
-    /// Asks a new keeper for the terminal.
-    pub fn begin(&mut self, handle: &mut Handle, watch: &Watch) {
-        if !self.wanted {
-            return;
-        }
-        if !Stage::is_possible() || !handle.has_terminal() {
-            self.wanted = false;
-            let teller = watch.teller();
-            teller.say("--tui needs one terminal for input and output: going on without it");
-            return;
-        }
-        let (rows, columns) = tui::job_size(tui::screen_size());
-        handle.take_screen(rows, columns);
-    }
-
     /// The keeper answered: the terminal is ours, or the job's again.
-    pub fn screen(&mut self, ours: bool, handle: &mut Handle, watch: &mut Watch) {
+    fn screen(&mut self, ours: bool, handle: &mut Handle, watch: &mut Watch) {
         if !ours {
             self.leaving = false;
             return;
@@ -115,7 +152,7 @@ impl RunView {
         }
     }
 
-    pub fn output(&mut self, bytes: &[u8]) {
+    fn output(&mut self, bytes: &[u8]) {
         if let Some(stage) = &self.stage {
             stage.output(bytes);
         } else if self.wanted && self.early.len() + bytes.len() <= EARLY {
@@ -127,27 +164,60 @@ impl RunView {
         }
     }
 
-    /// The job printed faster than we could take it.
-    pub fn dropped(&mut self, bytes: u64) {
-        let text = format!("\r\n[lowtide: {} of output left out]\r\n", Bytes(bytes));
-        self.output(text.as_bytes());
+    /// The job goes on without a view.
+    fn leave(&mut self, handle: &mut Handle, watch: &mut Watch) {
+        self.close(Some(handle), watch);
+        (self.wanted, self.leaving) = (false, true);
+        handle.leave_screen();
+    }
+}
+
+impl View for RunView {
+    fn opened(&mut self, watch: &mut Watch) {
+        open_page(self.web, watch);
     }
 
-    pub fn keys(&self, bytes: Vec<u8>) {
-        if let Some(stage) = &self.stage {
-            stage.keys(bytes);
+    /// Asks a new keeper for the terminal.
+    fn begun(&mut self, handle: &mut Handle, watch: &Watch) {
+        if !self.wanted {
+            return;
+        }
+        if !Stage::is_possible() || !handle.has_terminal() {
+            self.wanted = false;
+            let teller = watch.teller();
+            teller.say("--tui needs one terminal for input and output: going on without it");
+            return;
+        }
+        let (rows, columns) = tui::job_size(tui::screen_size());
+        handle.take_screen(rows, columns);
+    }
+
+    fn heard(&mut self, event: &Event, handle: &mut Handle, watch: &mut Watch) {
+        match event {
+            Event::Output { bytes, .. } => self.output(bytes),
+            // The job printed faster than we could take it.
+            Event::Dropped(bytes) => {
+                let text = format!("\r\n[lowtide: {} of output left out]\r\n", Bytes(*bytes));
+                self.output(text.as_bytes());
+            }
+            Event::Screen(ours) => self.screen(*ours, handle, watch),
+            Event::Keys(bytes) => {
+                if let Some(stage) = &self.stage {
+                    stage.keys(bytes.clone());
+                }
+            }
+            // The job was stopped and goes on, and so do we.
+            Event::Stopped => {
+                if let Some(stage) = &self.stage {
+                    stage.resume();
+                }
+            }
+            Event::Signal(_) | Event::Continued | Event::KeeperLost | Event::Exited(_) => {}
         }
     }
 
-    /// The job was stopped and goes on, and so do we.
-    pub fn resume(&self) {
-        if let Some(stage) = &self.stage {
-            stage.resume();
-        }
-    }
-
-    /// Does what the user asked for in the view.
-    pub fn turn(&mut self, handle: &mut Handle, watch: &mut Watch) {
+    fn turn(&mut self, handle: Option<&mut Handle>, watch: &mut Watch) -> Option<session::Wish> {
+        let handle = handle?;
         while let Some(wish) = self.stage.as_ref().and_then(Stage::wish) {
             match wish {
                 Wish::JobSize { rows, columns } => handle.take_screen(rows, columns),
@@ -156,17 +226,13 @@ impl RunView {
                 Wish::Stop => {}
             }
         }
+        None
     }
 
-    /// The job goes on without a view.
-    fn leave(&mut self, handle: &mut Handle, watch: &mut Watch) {
-        self.end(handle, watch);
-        (self.wanted, self.leaving) = (false, true);
-        handle.leave_screen();
-    }
-
-    pub fn end(&mut self, handle: &mut Handle, watch: &mut Watch) {
-        handle.before_stop(None);
+    fn close(&mut self, handle: Option<&mut Handle>, watch: &mut Watch) {
+        if let Some(handle) = handle {
+            handle.before_stop(None);
+        }
         close(self.stage.take(), watch);
     }
 }

@@ -1,8 +1,9 @@
-//! `lowtide run` as a user meets it: real processes, pipes and terminals.
+//! `lowtide run` and `attach` as a user meets them: real processes, pipes and terminals.
 
 #[path = "../common/mod.rs"]
 mod common;
 
+mod attach;
 mod ended;
 mod inherited;
 mod killed;

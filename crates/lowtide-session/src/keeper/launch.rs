@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 /// What to start.
 #[derive(Clone, Debug, Default)]
-pub struct Job {
+pub struct Launch {
     /// The program and its arguments.
     pub command: Vec<OsString>,
     /// Environment that the job gets besides ours.
