@@ -26,7 +26,7 @@ use crate::watch::{LogFiles, StateFile, Watch, WatchOptions};
 
 use attempt::End;
 pub use start::{attach, run};
-pub use view::{NoView, View, Wish};
+pub use view::{NoView, View, ViewWish};
 
 /// A job that is over, or that we have left.
 pub struct Ended {

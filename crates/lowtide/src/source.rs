@@ -52,25 +52,25 @@ pub struct Judged {
 
 pub fn open(source: &str, said: &Said) -> Result<Judged> {
     match locate(source)? {
-        Found::Recording(path) => replay(&path, source, said),
-        Found::Bytes(bytes) => from_bytes(&bytes, source, said),
+        Located::Recording(path) => replay(&path, source, said),
+        Located::Bytes(bytes) => from_bytes(&bytes, source, said),
     }
 }
 
-enum Found {
+enum Located {
     Recording(PathBuf),
     Bytes(Vec<u8>),
 }
 
 /// A path wins over a run's name; `-` is stdin.
-fn locate(source: &str) -> Result<Found> {
+fn locate(source: &str) -> Result<Located> {
     if source == "-" {
         let mut bytes = Vec::new();
         std::io::stdin()
             .lock()
             .read_to_end(&mut bytes)
             .context("cannot read stdin")?;
-        return Ok(Found::Bytes(bytes));
+        return Ok(Located::Bytes(bytes));
     }
     let path = Path::new(source);
     // A pipe (`<(grep RAM log)`) can be read once: it is no recording.
@@ -79,20 +79,20 @@ fn locate(source: &str) -> Result<Found> {
         let bytes = std::fs::read(path).map_err(|error| {
             Failure::unseen(format!("cannot read {source}: {error}")).hint("check its permissions")
         })?;
-        return Ok(Found::Bytes(bytes));
+        return Ok(Located::Bytes(bytes));
     }
     if !path.exists() && (source.contains('/') || path.extension().is_some()) {
         return Err(Failure::unseen(format!("there is no file {source}"))
             .hint("check the path; `lowtide runs` lists the runs that are kept")
             .into());
     }
-    Ok(Found::Recording(Store::from_env()?.resolve(source)?))
+    Ok(Located::Recording(Store::from_env()?.resolve(source)?))
 }
 
 /// Everything that a view can show of a source.
 pub fn report(source: &str, said: &Said, detail: Detail) -> Result<Report> {
     let mut report = match locate(source)? {
-        Found::Recording(path) => {
+        Located::Recording(path) => {
             let mut picture = Picture::of(told_run(said)?, detail);
             each_entry(&path, |entry| picture.apply(entry))?;
             let mut report = picture.report(detail);
@@ -101,7 +101,7 @@ pub fn report(source: &str, said: &Said, detail: Detail) -> Result<Report> {
             }
             report
         }
-        Found::Bytes(bytes) => {
+        Located::Bytes(bytes) => {
             let read = Understood::of(&bytes, source, said)?;
             let verdict = read.verdict(source);
             let epoch_steps = read.context.geometry.steps_per_epoch();

@@ -13,7 +13,8 @@ use rustix::process::Signal;
 use crate::failure::code::RESUMABLE;
 use crate::watch::Watch;
 
-use super::checkpoints::{Checkpoint, Found};
+use super::checkpoints::{Checkpoint, Checkpoints};
+use super::resume::Resume;
 use super::{Guard, act};
 
 pub enum Next {
@@ -127,7 +128,6 @@ impl Guard {
         asked: bool,
         newest: Option<&Checkpoint>,
     ) -> Next {
-        let furthest = watch.run.furthest();
         let code = exit.map_or(1, Exit::code);
         let Some(newest) = newest else {
             self.tell(
@@ -140,30 +140,17 @@ impl Guard {
             // A job that stopped as asked has not done its work, whatever its code says.
             return Next::Done(code.max(1));
         };
-        let give_up = |guard: &Guard, watch: &mut Watch, why: &str| {
-            guard.tell(
-                watch,
-                &format!("{why}. {}", left_to_resume(watch, Some(newest))),
-            );
-            Next::Done(if asked { RESUMABLE } else { code })
+        let resume = match self.may_restart(watch, newest) {
+            Ok(resume) => resume.clone(),
+            Err(refusal) => {
+                let left = left_to_resume(watch, Some(newest));
+                self.tell(watch, &format!("{}. {left}", refusal.why));
+                if let Some(hint) = refusal.hint {
+                    watch.teller().hint(hint);
+                }
+                return Next::Done(if asked { RESUMABLE } else { code });
+            }
         };
-        let Some(resume) = &self.plan.resume else {
-            let why = "how this job resumes is not known, so it is not started again";
-            let next = give_up(self, watch, why);
-            watch
-                .teller()
-                .hint("say it with --resume-arg '--resume {checkpoint}'");
-            return next;
-        };
-        if self.restarts >= self.plan.max_restarts {
-            let why = format!("{} restarts were made, as many as allowed", self.restarts);
-            return give_up(self, watch, &why);
-        }
-        let no_new_step = furthest.is_none() || furthest <= self.furthest;
-        let same = self.resumed.as_deref() == Some(&newest.path);
-        if self.restarts > 0 && no_new_step && same {
-            return give_up(self, watch, "no new step since the last restart: giving up");
-        }
         let repeated = repeated(watch, newest);
         self.rough = if asked && repeated == 0 {
             0
@@ -172,9 +159,43 @@ impl Guard {
         };
         self.restarts += 1;
         self.repeated += repeated;
-        self.furthest = furthest;
+        self.restarted_at = watch.run.furthest();
         self.resumed = Some(newest.path.clone());
-        let command = resume.command(&self.command, &newest.path);
+        Next::Again(self.next_attempt(watch, newest, &resume, repeated))
+    }
+
+    /// How to go on from the checkpoint, or why not.
+    fn may_restart(&self, watch: &Watch, newest: &Checkpoint) -> Result<&Resume, Refusal> {
+        let resume = self.plan.resume.as_ref().ok_or_else(|| Refusal {
+            why: "how this job resumes is not known, so it is not started again".to_owned(),
+            hint: Some("say it with --resume-arg '--resume {checkpoint}'"),
+        })?;
+        if self.restarts >= self.plan.max_restarts {
+            return Err(Refusal {
+                why: format!("{} restarts were made, as many as allowed", self.restarts),
+                hint: None,
+            });
+        }
+        let furthest = watch.run.furthest();
+        let no_new_step = furthest.is_none() || furthest <= self.restarted_at;
+        let same = self.resumed.as_deref() == Some(&newest.path);
+        if self.restarts > 0 && no_new_step && same {
+            return Err(Refusal {
+                why: "no new step since the last restart: giving up".to_owned(),
+                hint: None,
+            });
+        }
+        Ok(resume)
+    }
+
+    /// Tells of the restart that was counted just now, and says what to start.
+    fn next_attempt(
+        &self,
+        watch: &mut Watch,
+        newest: &Checkpoint,
+        resume: &Resume,
+        repeated: u64,
+    ) -> Restart {
         let pause = pause(self.rough);
         let again = match repeated {
             0 => "no step is repeated".to_owned(),
@@ -193,25 +214,23 @@ impl Guard {
             }
         );
         self.tell(watch, &text);
-        Next::Again(Restart {
-            command,
+        let number = self.restarts + 1;
+        Restart {
+            command: resume.command(&self.command, &newest.path),
             env: vec![
-                (
-                    "LOWTIDE_ATTEMPT".into(),
-                    (self.restarts + 1).to_string().into(),
-                ),
+                ("LOWTIDE_ATTEMPT".into(), number.to_string().into()),
                 ("LOWTIDE_CHECKPOINT".into(), newest.path.clone().into()),
             ],
             attempt: Attempt {
                 at: watch.now(),
-                number: self.restarts + 1,
+                number,
                 checkpoint: Some(newest.path.display().to_string()),
                 step: newest.step,
                 repeated,
                 why: text,
             },
             pause,
-        })
+        }
     }
 
     /// Sees to it that nothing of the attempt lives on: its memory must be free for the next one.
@@ -283,7 +302,7 @@ impl Guard {
         self.tell(watch, &text);
     }
 
-    fn name_broken(&self, watch: &mut Watch, found: &Found) {
+    fn name_broken(&self, watch: &mut Watch, found: &Checkpoints) {
         for (path, why) in found.broken.iter().take(NAMED) {
             self.tell(watch, &format!("skipped {}: {why}", path.display()));
         }
@@ -292,6 +311,12 @@ impl Guard {
             self.tell(watch, &format!("skipped {more} more that are incomplete"));
         }
     }
+}
+
+/// Why a job is not started again.
+struct Refusal {
+    why: String,
+    hint: Option<&'static str>,
 }
 
 /// File systems may note an earlier time than the clock shows.

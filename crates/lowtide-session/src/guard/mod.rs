@@ -46,8 +46,8 @@ pub struct Guard {
     /// The user wants it to end: nothing is started again.
     interrupted: bool,
     asked: Option<Asked>,
-    /// The furthest step when the job was last started again.
-    furthest: Option<u64>,
+    /// How far the run had come when the job was last started again.
+    restarted_at: Option<u64>,
     resumed: Option<PathBuf>,
     repeated: u64,
     /// Ends in a row that were not by request.
@@ -70,7 +70,7 @@ impl Guard {
             restarts: 0,
             interrupted: false,
             asked: None,
-            furthest: None,
+            restarted_at: None,
             resumed: None,
             repeated: 0,
             rough: 0,

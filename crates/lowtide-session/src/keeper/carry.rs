@@ -86,52 +86,19 @@ impl Keeper {
             slaves,
         } = Routes::find()?;
         let mut watcher = Link::new(orders.socket.try_clone()?);
-        let mut terminal = None;
-        let [stdin, out, err] = job;
-        let dress = |command: &mut std::process::Command| {
-            let mut streams = [stdin, out, err].into_iter();
-            let mut next = || streams.next().flatten();
-            next().map(|fd| command.stdin(fd));
-            next().map(|fd| command.stdout(fd));
-            next().map(|fd| command.stderr(fd));
-        };
         let stands = if apart.is_some() {
             Stands::Apart
         } else {
             Stands::Beside
         };
-        let (main, leader, leader_pid) = match apart {
-            Some(own) => {
-                let mut user = Terminal::new(rustix::io::fcntl_dupfd_cloexec(io::stdin(), 3)?);
-                if user.is_ours() {
-                    user.lend()?;
-                }
-                terminal = Some(user);
-                let started = start_apart(orders, own, dress);
-                if started.is_err() {
-                    terminal.as_mut().map(Terminal::restore).transpose()?;
-                }
-                let (main, link, leader) = started?;
-                (main, Some(link), Some(leader))
-            }
-            None => {
-                let mut command = orders.command();
-                dress(&mut command);
-                let parent_death = Some(Signal::HUP.as_raw());
-                Start {
-                    mask: orders.mask,
-                    parent_death,
-                    ..Start::default()
-                }
-                .apply(&mut command);
-                (Pid::from_child(&command.spawn()?), None, None)
-            }
+        let started = match apart {
+            Some(own) => start_at_terminal(orders, own, job)?,
+            None => start_beside(&orders, job)?,
         };
-        let pid = main.as_raw_nonzero().get() as u32;
         watcher.tell(
             Message::Started {
-                pid,
-                leader: leader_pid,
+                pid: started.main.as_raw_nonzero().get() as u32,
+                leader: started.leader.as_ref().map(|(_, pid)| *pid),
                 stdout,
                 stderr,
             }
@@ -145,12 +112,12 @@ impl Keeper {
             signals,
             relay: Relay::new(stands),
             stands,
-            main,
+            main: started.main,
             exit: None,
             told: false,
             stopped: None,
-            leader,
-            terminal,
+            leader: started.leader.map(|(link, _)| link),
+            terminal: started.terminal,
             keys: Vec::new(),
             screen: false,
             channels,
@@ -474,6 +441,62 @@ fn readable(terminal: &Terminal) -> bool {
         tv_nsec: 0,
     };
     poll(&mut fds, Some(&at_once)).is_ok_and(|ready| ready > 0)
+}
+
+/// The job's ends of stdin, stdout and stderr; none: ours.
+type Streams = [Option<std::os::fd::OwnedFd>; 3];
+
+struct StartedJob {
+    main: Pid,
+    /// The session leader, with its pid.
+    leader: Option<(Link, u32)>,
+    /// The user's terminal, for a job that has its own.
+    terminal: Option<Terminal>,
+}
+
+fn dress(command: &mut std::process::Command, [stdin, stdout, stderr]: Streams) {
+    stdin.map(|fd| command.stdin(fd));
+    stdout.map(|fd| command.stdout(fd));
+    stderr.map(|fd| command.stderr(fd));
+}
+
+/// The job as our child, in our session.
+fn start_beside(orders: &Orders, streams: Streams) -> io::Result<StartedJob> {
+    let mut command = orders.command();
+    dress(&mut command, streams);
+    Start {
+        mask: orders.mask,
+        parent_death: Some(Signal::HUP.as_raw()),
+        ..Start::default()
+    }
+    .apply(&mut command);
+    Ok(StartedJob {
+        main: Pid::from_child(&command.spawn()?),
+        leader: None,
+        terminal: None,
+    })
+}
+
+/// The job at a terminal of its `own`; the user's is lent to it.
+fn start_at_terminal(
+    orders: Orders,
+    own: std::os::fd::OwnedFd,
+    streams: Streams,
+) -> io::Result<StartedJob> {
+    let mut terminal = Terminal::new(rustix::io::fcntl_dupfd_cloexec(io::stdin(), 3)?);
+    if terminal.is_ours() {
+        terminal.lend()?;
+    }
+    let started = start_apart(orders, own, |command| dress(command, streams));
+    if started.is_err() {
+        terminal.restore()?;
+    }
+    let (main, link, leader) = started?;
+    Ok(StartedJob {
+        main,
+        leader: Some((link, leader)),
+        terminal: Some(terminal),
+    })
 }
 
 /// Starts the job in a session of its own, by way of the session leader.

@@ -49,11 +49,11 @@ impl Routes {
     /// `journal`: sockets lead to systemd's journal, and programs look whether they still do.
     fn of(user: [BorrowedFd; 3], journal: bool) -> io::Result<Self> {
         let place = [
-            Place::of(user[0])?,
-            Place::of(user[1])?,
-            Place::of(user[2])?,
+            StreamEnd::of(user[0])?,
+            StreamEnd::of(user[1])?,
+            StreamEnd::of(user[2])?,
         ];
-        let full = place[0].kind == Kind::Terminal && place[0] == place[1];
+        let full = place[0].kind == StreamKind::Terminal && place[0] == place[1];
         let mut routes = Self {
             job: [None, None, None],
             stdout: Route::Unread,
@@ -80,7 +80,7 @@ impl Routes {
         &mut self,
         index: usize,
         user: BorrowedFd,
-        place: Place,
+        place: StreamEnd,
         journal: bool,
         full: bool,
     ) -> io::Result<Route> {
@@ -91,7 +91,7 @@ impl Routes {
         };
         Ok(match place.kind {
             // Without ptys (no /dev/ptmx) the job gets the terminal itself: nobody reads along, all else works.
-            Kind::Terminal => match Pty::like(user) {
+            StreamKind::Terminal => match Pty::like(user) {
                 Ok(pty) => {
                     if !full {
                         pty.output_untreated()?;
@@ -105,8 +105,8 @@ impl Routes {
                 }
                 Err(_) => Route::Unread,
             },
-            Kind::Socket if journal => Route::Unread,
-            Kind::Pipe | Kind::Socket => {
+            StreamKind::Socket if journal => Route::Unread,
+            StreamKind::Pipe | StreamKind::Socket => {
                 let (ours, theirs) = pipe_with(PipeFlags::CLOEXEC)?;
                 unblocked(&ours)?;
                 self.channels
@@ -114,8 +114,8 @@ impl Routes {
                 self.job[index] = Some(theirs);
                 Route::Pipe
             }
-            Kind::File => Route::File,
-            Kind::Device => Route::Unread,
+            StreamKind::File => Route::File,
+            StreamKind::Device => Route::Unread,
         })
     }
 }
@@ -125,7 +125,7 @@ fn unblocked(fd: &OwnedFd) -> io::Result<()> {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum StreamKind {
     Terminal,
     Pipe,
     Socket,
@@ -135,20 +135,20 @@ enum Kind {
 
 /// What a descriptor leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Place {
-    kind: Kind,
+struct StreamEnd {
+    kind: StreamKind,
     file: (u64, u64),
 }
 
-impl Place {
+impl StreamEnd {
     fn of(fd: BorrowedFd) -> io::Result<Self> {
         let stat = fstat(fd)?;
         let kind = match FileType::from_raw_mode(stat.st_mode) {
-            FileType::Fifo => Kind::Pipe,
-            FileType::Socket => Kind::Socket,
-            FileType::RegularFile => Kind::File,
-            _ if isatty(fd) => Kind::Terminal,
-            _ => Kind::Device,
+            FileType::Fifo => StreamKind::Pipe,
+            FileType::Socket => StreamKind::Socket,
+            FileType::RegularFile => StreamKind::File,
+            _ if isatty(fd) => StreamKind::Terminal,
+            _ => StreamKind::Device,
         };
         Ok(Self {
             kind,

@@ -24,14 +24,14 @@ struct Message {
     examples: Option<u64>,
     geometry: Option<Geometry>,
     #[serde(default)]
-    kind: Kind,
+    kind: Saying,
     record: Option<serde_json::Value>,
     text: Option<String>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Kind {
+enum Saying {
     #[default]
     Mark,
     Record,
@@ -46,7 +46,7 @@ pub fn read(bytes: &[u8], started: u64, now: Micros) -> Option<Entry> {
     }
     let at = moment(message.t, started, now);
     Some(match message.kind {
-        Kind::Mark => Entry::Mark(Mark {
+        Saying::Mark => Entry::Mark(Mark {
             at,
             source: MarkSource::Callback,
             pid: message.pid,
@@ -58,12 +58,12 @@ pub fn read(bytes: &[u8], started: u64, now: Micros) -> Option<Entry> {
             examples: message.examples,
             geometry: message.geometry,
         }),
-        Kind::Record => Entry::Record {
+        Saying::Record => Entry::Record {
             at,
             pid: message.pid.unwrap_or_default(),
             json: message.record?.to_string(),
         },
-        Kind::Note => Entry::Event {
+        Saying::Note => Entry::Event {
             at,
             kind: EventKind::Info,
             text: message.text?,

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use lowtide_core::entry::Exit;
 use lowtide_sys::sigwait::stop_here;
 
-use super::{Session, Watched, Wish};
+use super::{Session, ViewWish, Watched};
 use crate::attached::Heard;
 use crate::keeper::{Event, Starter};
 use crate::watch::Ticker;
@@ -139,8 +139,8 @@ impl Session<'_> {
             Some(Heard::Keys) | None => {}
         }
         match self.view.turn(None, &mut self.watch) {
-            Some(Wish::Leave) => return Ok(Some(End::Left)),
-            Some(Wish::Stop) => self.stop()?,
+            Some(ViewWish::Leave) => return Ok(Some(End::Left)),
+            Some(ViewWish::Stop) => self.stop()?,
             None => {}
         }
         Ok(None)

@@ -6,7 +6,7 @@ use crate::watch::Watch;
 
 /// What a view asks of the session of a job that was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wish {
+pub enum ViewWish {
     /// Watching is to end; the job goes on.
     Leave,
     /// Ctrl-Z.
@@ -25,7 +25,7 @@ pub trait View {
     fn heard(&mut self, _event: &Event, _handle: &mut Handle, _watch: &mut Watch) {}
 
     /// Does what the user asked for in the view. `handle` is there for a job of ours.
-    fn turn(&mut self, _handle: Option<&mut Handle>, _watch: &mut Watch) -> Option<Wish> {
+    fn turn(&mut self, _handle: Option<&mut Handle>, _watch: &mut Watch) -> Option<ViewWish> {
         None
     }
 

@@ -11,7 +11,7 @@ mod log_files;
 mod looks;
 mod probe;
 mod state_file;
-mod tell;
+mod teller;
 mod verdicts;
 
 use std::path::PathBuf;
@@ -40,7 +40,7 @@ pub use clock::{Clock, Ticker, monotonic_ns};
 pub use log_files::LogFiles;
 pub use looks::LooksSpent;
 pub use state_file::{StateFile, output_folders};
-pub use tell::Teller;
+pub use teller::Teller;
 pub use verdicts::one_line;
 
 use hooks::{HookEvent, Hooks};

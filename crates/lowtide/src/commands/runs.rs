@@ -140,7 +140,7 @@ fn one_line(text: &str, width: usize) -> String {
 
 /// What pruning looks at.
 #[derive(Clone, Copy, Debug)]
-struct Candidate {
+struct Prunable {
     running: bool,
     age: Duration,
     /// What deleting it would free: nothing for a recording that lies elsewhere.
@@ -148,7 +148,7 @@ struct Candidate {
 }
 
 /// Which of the runs (oldest first) go.
-fn doomed(runs: &[Candidate], rules: &PruneArgs) -> Vec<bool> {
+fn doomed(runs: &[Prunable], rules: &PruneArgs) -> Vec<bool> {
     let kept_by_number = |index: usize| rules.keep.is_some_and(|keep| index + keep >= runs.len());
     let only_number = rules.older_than.is_none() && rules.max_size.is_none();
     let mut total: Bytes = runs.iter().map(|run| run.size).sum();
@@ -175,17 +175,17 @@ fn prune(store: &Store, rules: &PruneArgs, now: SystemTime, out: &mut impl Write
         }
     }
     runs.retain(|run| run.recording().is_file());
-    let candidates: Vec<Candidate> = runs.iter().map(|run| candidate(run, now)).collect();
-    let doomed = doomed(&candidates, rules);
+    let prunable: Vec<Prunable> = runs.iter().map(|run| prunable_of(run, now)).collect();
+    let doomed = doomed(&prunable, rules);
     let verb = if rules.dry_run {
         "would delete"
     } else {
         "deleted"
     };
     let (mut count, mut freed) = (0, Bytes::ZERO);
-    for ((run, candidate), _) in runs
+    for ((run, it), _) in runs
         .iter()
-        .zip(&candidates)
+        .zip(&prunable)
         .zip(doomed)
         .filter(|(_, goes)| *goes)
     {
@@ -199,17 +199,17 @@ fn prune(store: &Store, rules: &PruneArgs, now: SystemTime, out: &mut impl Write
         };
         writeln!(out, "{verb} {}{note}", run.name)?;
         count += 1;
-        freed = freed + candidate.size;
+        freed = freed + it.size;
     }
     eprintln!("{verb} {count} of {} runs, {freed}", runs.len());
     Ok(())
 }
 
-fn candidate(run: &StoredRun, now: SystemTime) -> Candidate {
+fn prunable_of(run: &StoredRun, now: SystemTime) -> Prunable {
     let path = run.recording();
     let meta = fs::metadata(&path).ok();
     let written = meta.as_ref().and_then(|m| m.modified().ok());
-    Candidate {
+    Prunable {
         // One that cannot be read may have just begun, or be a newer lowtide's.
         running: Summary::read(&path).map_or_else(
             |_| recently_written(&path),
@@ -254,9 +254,9 @@ mod tests {
     }
 
     /// Oldest first: 10, 9, … 1 days old, 100 bytes each; the third one still runs.
-    fn ten() -> Vec<Candidate> {
+    fn ten() -> Vec<Prunable> {
         (0..10)
-            .map(|index| Candidate {
+            .map(|index| Prunable {
                 running: index == 2,
                 age: DAY * (10 - index),
                 size: Bytes(100),
@@ -264,7 +264,7 @@ mod tests {
             .collect()
     }
 
-    fn gone(runs: &[Candidate], rules: &PruneArgs) -> Vec<usize> {
+    fn gone(runs: &[Prunable], rules: &PruneArgs) -> Vec<usize> {
         let doomed = doomed(runs, rules);
         (0..runs.len()).filter(|&index| doomed[index]).collect()
     }

@@ -77,10 +77,10 @@ impl View for AttachView {
         }
     }
 
-    fn turn(&mut self, _: Option<&mut Handle>, _: &mut Watch) -> Option<session::Wish> {
+    fn turn(&mut self, _: Option<&mut Handle>, _: &mut Watch) -> Option<session::ViewWish> {
         match self.stage.as_ref().and_then(Stage::wish)? {
-            Wish::Quit => Some(session::Wish::Leave),
-            Wish::Stop => Some(session::Wish::Stop),
+            Wish::Quit => Some(session::ViewWish::Leave),
+            Wish::Stop => Some(session::ViewWish::Stop),
             // What the job prints goes elsewhere.
             Wish::JobSize { .. } => None,
         }
@@ -216,7 +216,11 @@ impl View for RunView {
         }
     }
 
-    fn turn(&mut self, handle: Option<&mut Handle>, watch: &mut Watch) -> Option<session::Wish> {
+    fn turn(
+        &mut self,
+        handle: Option<&mut Handle>,
+        watch: &mut Watch,
+    ) -> Option<session::ViewWish> {
         let handle = handle?;
         while let Some(wish) = self.stage.as_ref().and_then(Stage::wish) {
             match wish {

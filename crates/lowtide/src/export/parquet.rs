@@ -10,7 +10,7 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
 
-use super::table::{Cell, Column, Kind, Table};
+use super::table::{Cell, Column, ColumnType, Table};
 
 /// Rows that are held in memory and written together: some megabytes for the widest table.
 const GROUP: usize = 16_384;
@@ -84,24 +84,24 @@ fn put<W: Write + Send, T: DataType>(
 
 fn schema(columns: &[Column]) -> String {
     let fields = columns.iter().map(|(name, kind)| match kind {
-        Kind::Int => format!("optional int64 {name};"),
-        Kind::Float => format!("optional double {name};"),
-        Kind::Text => format!("optional binary {name} (STRING);"),
-        Kind::Bool => format!("optional boolean {name};"),
-        Kind::Time => format!("optional int64 {name} (TIMESTAMP(MICROS,true));"),
+        ColumnType::Int => format!("optional int64 {name};"),
+        ColumnType::Float => format!("optional double {name};"),
+        ColumnType::Text => format!("optional binary {name} (STRING);"),
+        ColumnType::Bool => format!("optional boolean {name};"),
+        ColumnType::Time => format!("optional int64 {name} (TIMESTAMP(MICROS,true));"),
     });
     format!("message lowtide {{ {} }}", fields.collect::<String>())
 }
 
 impl Values {
-    fn of(kind: Kind) -> Values {
+    fn of(kind: ColumnType) -> Values {
         Values {
             present: Vec::new(),
             values: match kind {
-                Kind::Int | Kind::Time => Typed::Int(Vec::new()),
-                Kind::Float => Typed::Float(Vec::new()),
-                Kind::Text => Typed::Text(Vec::new()),
-                Kind::Bool => Typed::Bool(Vec::new()),
+                ColumnType::Int | ColumnType::Time => Typed::Int(Vec::new()),
+                ColumnType::Float => Typed::Float(Vec::new()),
+                ColumnType::Text => Typed::Text(Vec::new()),
+                ColumnType::Bool => Typed::Bool(Vec::new()),
             },
         }
     }

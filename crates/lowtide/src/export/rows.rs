@@ -11,7 +11,7 @@ use lowtide_core::sample::{Basis, Cgroup, Pressure, Reading, Sample};
 use lowtide_core::units::{Bytes, Micros};
 use lowtide_recording::RecordingError;
 
-use super::table::Kind::{Bool, Float, Int, Text, Time};
+use super::table::ColumnType::{Bool, Float, Int, Text, Time};
 use super::table::{Cell, Column, Table};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 /// What a column holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ColumnType {
     Int,
     Float,
     Text,
@@ -16,7 +16,7 @@ pub enum Kind {
     Time,
 }
 
-pub type Column = (&'static str, Kind);
+pub type Column = (&'static str, ColumnType);
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Cell<'a> {
@@ -171,11 +171,11 @@ mod tests {
     use super::*;
 
     const COLUMNS: &[Column] = &[
-        ("n", Kind::Int),
-        ("x", Kind::Float),
-        ("s", Kind::Text),
-        ("b", Kind::Bool),
-        ("w", Kind::Time),
+        ("n", ColumnType::Int),
+        ("x", ColumnType::Float),
+        ("s", ColumnType::Text),
+        ("b", ColumnType::Bool),
+        ("w", ColumnType::Time),
     ];
 
     fn rows(table: &mut dyn Table) {

@@ -106,22 +106,7 @@ pub fn read(
     shape: &Shape,
     options: &Options,
 ) -> Result<Imported, ImportError> {
-    let names = match &shape.header {
-        Some(names) => names.clone(),
-        None => match shape.numeric.len() {
-            1 => vec!["value".to_owned()],
-            2 => vec!["t".to_owned(), "value".to_owned()],
-            n if options.column.is_some() => {
-                let mut names: Vec<String> = (1..=n).map(|i| i.to_string()).collect();
-                names[0] = "t".to_owned();
-                names
-            }
-            n => {
-                return Err(ImportError::new(format!("{n} columns and no header"))
-                    .hint("say which one holds the memory: --column 2 (counted from 1)"));
-            }
-        },
-    };
+    let names = names(shape, options)?;
     let plan = plan(names, &shape.numeric, options)?;
     let mut rows = Rows::new(plan, bytes.len() / 12);
     let (x, value, seconds, owner) = {
@@ -163,6 +148,24 @@ pub fn read(
         rows.push(at_x, at_value, at_seconds);
     }
     rows.finish(name, options)
+}
+
+/// The names in the header. Without one, two columns are time and memory.
+fn names(shape: &Shape, options: &Options) -> Result<Vec<String>, ImportError> {
+    if let Some(names) = &shape.header {
+        return Ok(names.clone());
+    }
+    match shape.numeric.len() {
+        1 => Ok(vec!["value".to_owned()]),
+        2 => Ok(vec!["t".to_owned(), "value".to_owned()]),
+        n if options.column.is_some() => {
+            let mut names: Vec<String> = (1..=n).map(|i| i.to_string()).collect();
+            names[0] = "t".to_owned();
+            Ok(names)
+        }
+        n => Err(ImportError::new(format!("{n} columns and no header"))
+            .hint("say which one holds the memory: --column 2 (counted from 1)")),
+    }
 }
 
 fn is_comment(line: &str) -> bool {

@@ -109,18 +109,6 @@ pub fn column(name: &str) -> Column {
     ]) {
         return Column::Step;
     }
-    let seconds = |unit: &str| {
-        Some(match unit {
-            "s" | "sec" | "secs" | "second" | "seconds" => 1.0,
-            "ms" | "millis" | "milliseconds" | "msec" => 1e-3,
-            "us" | "micros" | "microseconds" => 1e-6,
-            "ns" | "nanos" | "nanoseconds" => 1e-9,
-            "min" | "mins" | "minute" | "minutes" => 60.0,
-            "h" | "hr" | "hour" | "hours" => 3600.0,
-            "d" | "day" | "days" => 86_400.0,
-            _ => return None,
-        })
-    };
     let unit = words.iter().rev().find_map(|w| seconds(w));
     if has(&[
         "t",
@@ -147,6 +135,20 @@ pub fn column(name: &str) -> Column {
         return Column::Index;
     }
     Column::Other
+}
+
+/// Seconds in a unit of time.
+fn seconds(unit: &str) -> Option<f64> {
+    Some(match unit {
+        "s" | "sec" | "secs" | "second" | "seconds" => 1.0,
+        "ms" | "millis" | "milliseconds" | "msec" => 1e-3,
+        "us" | "micros" | "microseconds" => 1e-6,
+        "ns" | "nanos" | "nanoseconds" => 1e-9,
+        "min" | "mins" | "minute" | "minutes" => 60.0,
+        "h" | "hr" | "hour" | "hours" => 3600.0,
+        "d" | "day" | "days" => 86_400.0,
+        _ => return None,
+    })
 }
 
 /// Is this the name of memory in use? `None` for everything else.

@@ -315,95 +315,16 @@ impl<'a> Taker<'a> {
     }
 
     fn finish(mut self, name: &str, options: &Options) -> Result<Imported, ImportError> {
-        let total = self.taken.len();
-        let mut notes = String::new();
-        let mut stepped = true;
-        if let Some(last) = self.attempts.last().copied() {
-            if (total - last) * 2 >= total {
-                self.taken.drain(..last);
-                notes = format!(", the last of {} attempts", self.attempts.len() + 1);
-            } else {
-                // A counter that starts over again and again is no axis.
-                stepped = false;
-                notes = format!(
-                    ", the step counter restarts {} times and is not used",
-                    self.attempts.len()
-                );
-            }
-        }
-        let distinct = |value: &dyn Fn(&Taken) -> Option<f64>| {
-            let mut values = self.taken.iter().filter_map(value);
-            let first = values.next();
-            first.is_some() && values.any(|v| Some(v) != first)
-        };
-        let by_step = stepped && distinct(&|t| t.step.map(|s| s as f64));
-        let by_epoch = stepped && distinct(&|t| t.epoch);
-        // Parts of an epoch (`'epoch': 0.12`) are no steps; the length of an epoch makes them some.
-        let whole = self
-            .taken
-            .iter()
-            .filter_map(|t| t.epoch)
-            .all(|epoch| epoch.fract() == 0.0);
-        let per_epoch = options.epoch_steps.or(self.geometry.steps_per_epoch());
-        let epoch_factor = if whole { Some(1.0) } else { per_epoch };
-        let by_epoch = by_epoch && epoch_factor.is_some();
-        if !by_step && !whole && epoch_factor.is_none() {
+        let (stepped, mut notes) = self.last_attempt();
+        let on = self.axis(stepped, options);
+        if !on.by_step && !on.whole_epochs && on.epoch_factor.is_none() {
             notes += ", parts of an epoch are no steps (give --epoch-steps)";
         }
-        let by_time = distinct(&|t| t.seconds);
-        let axis = match options.axis {
-            Some(axis) => axis,
-            None if by_step || by_epoch => Axis::Step,
-            None if by_time => Axis::Time,
-            None => Axis::Sample,
-        };
-        let place = |at: usize, taken: &Taken| match axis {
-            Axis::Step if by_step => taken.step.map(|s| s as f64),
-            Axis::Step => taken
-                .epoch
-                .zip(epoch_factor)
-                .map(|(epoch, steps)| epoch * steps),
-            Axis::Time => taken.seconds,
-            Axis::Sample => Some(at as f64),
-        };
-        let points: Vec<Point> = self
-            .taken
-            .iter()
-            .enumerate()
-            .filter_map(|(at, taken)| {
-                Some(Point {
-                    x: place(at, taken)?,
-                    bytes: taken.bytes,
-                    seconds: taken.seconds.filter(|_| axis != Axis::Time),
-                    phase: taken.phase,
-                })
-            })
-            .collect();
-        if points.is_empty() {
-            return Err(ImportError::new(format!(
-                "it has sizes, but nothing that counts {}",
-                match axis {
-                    Axis::Step => "steps",
-                    _ => "time",
-                }
-            ))
-            .hint("leave --axis out, or say --axis sample"));
-        }
+        let points = self.points(&on)?;
         let before = self.taken.len() - points.len();
         if before > 0 {
             notes += &format!(", {before} sizes before the first step left out");
         }
-        let from = match (axis, self.steps.counter()) {
-            (Axis::Step, _) if let Some(word) = self.label.says_its_step() => {
-                format!("steps from `{word}`")
-            }
-            (Axis::Step, Some(counter)) if by_step => format!("steps from {counter}"),
-            (Axis::Step, _) if by_step => "steps from the Trainer's dictionaries".to_owned(),
-            (Axis::Step, _) if !whole => "steps from parts of an epoch".to_owned(),
-            (Axis::Step, _) => "steps from `Epoch N`".to_owned(),
-            (Axis::Time, _) => "seconds from the times of the lines".to_owned(),
-            (Axis::Sample, _) => "in the order of the lines".to_owned(),
-        };
         let shown = if self.label.key.is_empty() {
             "the only size of a line".to_owned()
         } else {
@@ -411,13 +332,14 @@ impl<'a> Taker<'a> {
         };
         Ok(Imported {
             how: format!(
-                "{} points: {from}, sizes from {shown}{notes}{}",
+                "{} points: {}, sizes from {shown}{notes}{}",
                 points.len(),
+                self.says_where(&on),
                 super::skipped(self.unread)
             ),
             track: Track {
                 name: name.to_owned(),
-                axis,
+                axis: on.axis,
                 meter: self.label.memory.meter,
                 points,
             },
@@ -429,4 +351,102 @@ impl<'a> Taker<'a> {
                 .filter(|total| self.mark.step <= Some(*total)),
         })
     }
+
+    /// Keeps the last attempt where it is most of the log. Whether the step counter can be the axis, and what
+    /// is to be said of it.
+    fn last_attempt(&mut self) -> (bool, String) {
+        let total = self.taken.len();
+        let Some(last) = self.attempts.last().copied() else {
+            return (true, String::new());
+        };
+        if (total - last) * 2 >= total {
+            self.taken.drain(..last);
+            let attempts = self.attempts.len() + 1;
+            return (true, format!(", the last of {attempts} attempts"));
+        }
+        // A counter that starts over again and again is no axis.
+        let restarts = self.attempts.len();
+        let note = format!(", the step counter restarts {restarts} times and is not used");
+        (false, note)
+    }
+
+    fn axis(&self, stepped: bool, options: &Options) -> OnAxis {
+        let distinct = |value: &dyn Fn(&Taken) -> Option<f64>| {
+            let mut values = self.taken.iter().filter_map(value);
+            let first = values.next();
+            first.is_some() && values.any(|v| Some(v) != first)
+        };
+        let by_step = stepped && distinct(&|t| t.step.map(|s| s as f64));
+        let epochs = self.taken.iter().filter_map(|t| t.epoch);
+        let whole_epochs = epochs.into_iter().all(|epoch| epoch.fract() == 0.0);
+        let per_epoch = options.epoch_steps.or(self.geometry.steps_per_epoch());
+        let epoch_factor = if whole_epochs { Some(1.0) } else { per_epoch };
+        let by_epoch = stepped && distinct(&|t| t.epoch) && epoch_factor.is_some();
+        let axis = match options.axis {
+            Some(axis) => axis,
+            None if by_step || by_epoch => Axis::Step,
+            None if distinct(&|t| t.seconds) => Axis::Time,
+            None => Axis::Sample,
+        };
+        OnAxis {
+            axis,
+            by_step,
+            whole_epochs,
+            epoch_factor,
+        }
+    }
+
+    fn points(&self, on: &OnAxis) -> Result<Vec<Point>, ImportError> {
+        let place = |at: usize, taken: &Taken| match on.axis {
+            Axis::Step if on.by_step => taken.step.map(|s| s as f64),
+            Axis::Step => {
+                let epoch = taken.epoch.zip(on.epoch_factor);
+                epoch.map(|(epoch, steps)| epoch * steps)
+            }
+            Axis::Time => taken.seconds,
+            Axis::Sample => Some(at as f64),
+        };
+        let point = |(at, taken): (usize, &Taken)| {
+            Some(Point {
+                x: place(at, taken)?,
+                bytes: taken.bytes,
+                seconds: taken.seconds.filter(|_| on.axis != Axis::Time),
+                phase: taken.phase,
+            })
+        };
+        let points: Vec<Point> = self.taken.iter().enumerate().filter_map(point).collect();
+        if points.is_empty() {
+            let counted = match on.axis {
+                Axis::Step => "steps",
+                _ => "time",
+            };
+            let message = format!("it has sizes, but nothing that counts {counted}");
+            return Err(ImportError::new(message).hint("leave --axis out, or say --axis sample"));
+        }
+        Ok(points)
+    }
+
+    /// Where the places on the axis come from.
+    fn says_where(&self, on: &OnAxis) -> String {
+        match (on.axis, self.steps.counter()) {
+            (Axis::Step, _) if let Some(word) = self.label.says_its_step() => {
+                format!("steps from `{word}`")
+            }
+            (Axis::Step, Some(counter)) if on.by_step => format!("steps from {counter}"),
+            (Axis::Step, _) if on.by_step => "steps from the Trainer's dictionaries".to_owned(),
+            (Axis::Step, _) if !on.whole_epochs => "steps from parts of an epoch".to_owned(),
+            (Axis::Step, _) => "steps from `Epoch N`".to_owned(),
+            (Axis::Time, _) => "seconds from the times of the lines".to_owned(),
+            (Axis::Sample, _) => "in the order of the lines".to_owned(),
+        }
+    }
+}
+
+/// What a log is read along.
+struct OnAxis {
+    axis: Axis,
+    by_step: bool,
+    /// Parts of an epoch (`'epoch': 0.12`) are no steps; the length of an epoch makes them some.
+    whole_epochs: bool,
+    epoch_factor: Option<f64>,
 }

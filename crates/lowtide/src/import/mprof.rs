@@ -26,6 +26,18 @@ fn reading(line: &[u8]) -> Option<(Option<&str>, f64, f64)> {
     (size.is_finite() && size >= 0.0 && time.is_finite()).then_some((child, size, time))
 }
 
+fn nothing_read(wanted: Option<&str>, children: &[String]) -> ImportError {
+    let error = match wanted {
+        Some(child) => ImportError::new(format!("mprof's file has no child `{child}`")),
+        None => ImportError::new("mprof's file has no MEM line"),
+    };
+    if children.is_empty() {
+        return error;
+    }
+    let names = children.join(", ");
+    error.hint(format!("children: --column with one of {names}"))
+}
+
 /// The main process, or with `--column N` the child of that number.
 pub fn read(bytes: &[u8], name: &str, options: &Options) -> Result<Imported, ImportError> {
     let wanted = options
@@ -59,18 +71,7 @@ pub fn read(bytes: &[u8], name: &str, options: &Options) -> Result<Imported, Imp
         }
     }
     if points.is_empty() {
-        let error = match wanted {
-            Some(child) => ImportError::new(format!("mprof's file has no child `{child}`")),
-            None => ImportError::new("mprof's file has no MEM line"),
-        };
-        return Err(if children.is_empty() {
-            error
-        } else {
-            error.hint(format!(
-                "children: --column with one of {}",
-                children.join(", ")
-            ))
-        });
+        return Err(nothing_read(wanted, &children));
     }
     let whose = match wanted {
         Some(child) => format!("child {child}"),

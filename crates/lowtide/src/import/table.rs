@@ -93,40 +93,9 @@ fn value_column(
     x: Option<usize>,
     options: &Options,
 ) -> Result<(usize, Memory), ImportError> {
-    let unknown = Memory {
-        meter: Meter::Memory,
-        factor: None,
-        rank: 0,
-    };
-    let memory_of = |at: usize| match &kinds[at] {
-        Column::Memory(memory) => *memory,
-        // A name that memory() rejects, such as `peak_rss_mb`, still says its unit.
-        _ => {
-            let unit = header::words(&names[at])
-                .last()
-                .cloned()
-                .into_iter()
-                .collect::<Vec<_>>();
-            Memory {
-                factor: header::memory(&unit).and_then(|m| m.factor),
-                ..unknown
-            }
-        }
-    };
     if let Some(wanted) = &options.column {
-        let by_name = names
-            .iter()
-            .position(|n| n.trim().eq_ignore_ascii_case(wanted.trim()));
-        let by_number = || {
-            wanted
-                .parse::<usize>()
-                .ok()?
-                .checked_sub(1)
-                .filter(|i| *i < names.len())
-        };
-        return by_name
-            .or_else(by_number)
-            .map(|at| (at, memory_of(at)))
+        return named_column(names, wanted)
+            .map(|at| (at, memory_of(names, kinds, at)))
             .ok_or_else(|| {
                 ImportError::new(format!("there is no column `{wanted}`"))
                     .hint(format!("the columns are: {}", names.join(", ")))
@@ -148,7 +117,7 @@ fn value_column(
     match (found.as_slice(), others.as_slice()) {
         ([best], _) => Ok(*best),
         ([best, next, ..], _) if best.1.rank > next.1.rank => Ok(*best),
-        ([], [only]) => Ok((*only, memory_of(*only))),
+        ([], [only]) => Ok((*only, memory_of(names, kinds, *only))),
         ([], _) => Err(
             ImportError::new("no column looks like memory").hint(format!(
                 "name one: --column NAME, out of {}",
@@ -163,6 +132,34 @@ fn value_column(
             ))
             .hint(format!("choose one: --column '{}'", names[0])))
         }
+    }
+}
+
+/// `--column`: a name, or a number counted from 1.
+fn named_column(names: &[String], wanted: &str) -> Option<usize> {
+    let by_name = names
+        .iter()
+        .position(|name| name.trim().eq_ignore_ascii_case(wanted.trim()));
+    by_name.or_else(|| {
+        let at = wanted.parse::<usize>().ok()?.checked_sub(1)?;
+        (at < names.len()).then_some(at)
+    })
+}
+
+fn memory_of(names: &[String], kinds: &[Column], at: usize) -> Memory {
+    if let Column::Memory(memory) = &kinds[at] {
+        return *memory;
+    }
+    // A name that memory() rejects, such as `peak_rss_mb`, still says its unit.
+    let unit: Vec<String> = header::words(&names[at])
+        .last()
+        .cloned()
+        .into_iter()
+        .collect();
+    Memory {
+        meter: Meter::Memory,
+        factor: header::memory(&unit).and_then(|memory| memory.factor),
+        rank: 0,
     }
 }
 
@@ -276,45 +273,16 @@ impl Rows {
     }
 
     pub fn finish(self, name: &str, options: &Options) -> Result<Imported, ImportError> {
+        self.is_one_table()?;
         let plan = &self.plan;
         let value_name = &plan.names[plan.value];
-        if self.rows.is_empty() {
-            return Err(ImportError::new(format!(
-                "no row has a number in column `{value_name}`"
-            )));
-        }
-        if self.skipped > self.rows.len() {
-            return Err(ImportError::new(format!(
-                "only {} of {} rows could be read as a table",
-                self.rows.len(),
-                self.rows.len() + self.skipped
-            ))
-            .hint("is it a table? name the memory column with --column NAME"));
-        }
-        if let (Some(owner), [first, _, ..]) = (plan.owner, self.owners.as_slice()) {
-            return Err(ImportError::new(format!(
-                "column `{}` has several values: rows of several processes are mixed",
-                plan.names[owner]
-            ))
-            .hint(format!("keep the rows of one of them, such as {first}")));
-        }
         let (factor, unit) = self.unit(options)?;
         let (scale, origin) = self.time_scale();
-        let seconds_scale = plan.seconds_scale.unwrap_or_else(|| {
-            time::epoch_factor(
-                self.rows
-                    .iter()
-                    .map(|r| r.2)
-                    .find(|s| s.is_finite())
-                    .unwrap_or(0.0),
-            )
-        });
-        let seconds_origin = self
-            .rows
-            .iter()
-            .map(|r| r.2)
-            .find(|s| s.is_finite())
-            .unwrap_or(0.0);
+        let seconds_origin = self.rows.iter().map(|r| r.2).find(|s| s.is_finite());
+        let seconds_origin = seconds_origin.unwrap_or(0.0);
+        let seconds_scale = plan
+            .seconds_scale
+            .unwrap_or_else(|| time::epoch_factor(seconds_origin));
         let points: Vec<Point> = self
             .rows
             .iter()
@@ -347,6 +315,33 @@ impl Rows {
             geometry: None,
             total_steps: None,
         })
+    }
+
+    /// Whether the rows make one series.
+    fn is_one_table(&self) -> Result<(), ImportError> {
+        let names = &self.plan.names;
+        if self.rows.is_empty() {
+            return Err(ImportError::new(format!(
+                "no row has a number in column `{}`",
+                names[self.plan.value]
+            )));
+        }
+        if self.skipped > self.rows.len() {
+            return Err(ImportError::new(format!(
+                "only {} of {} rows could be read as a table",
+                self.rows.len(),
+                self.rows.len() + self.skipped
+            ))
+            .hint("is it a table? name the memory column with --column NAME"));
+        }
+        if let (Some(owner), [first, _, ..]) = (self.plan.owner, self.owners.as_slice()) {
+            return Err(ImportError::new(format!(
+                "column `{}` has several values: rows of several processes are mixed",
+                names[owner]
+            ))
+            .hint(format!("keep the rows of one of them, such as {first}")));
+        }
+        Ok(())
     }
 
     fn unit(&self, options: &Options) -> Result<(f64, String), ImportError> {

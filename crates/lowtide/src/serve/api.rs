@@ -331,7 +331,7 @@ fn plain_name(name: &str) -> String {
 
 async fn start(
     State(server): Shared,
-    body: Result<Json<jobs::Job>, axum::extract::rejection::JsonRejection>,
+    body: Result<Json<jobs::JobRequest>, axum::extract::rejection::JsonRejection>,
 ) -> Answer {
     let Json(job) =
         body.map_err(|rejection| Refusal::new(rejection.status(), rejection.body_text()))?;

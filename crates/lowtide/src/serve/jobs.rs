@@ -40,7 +40,7 @@ const OUTPUT: &str = "output.log";
 /// A job to start.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Job {
+pub struct JobRequest {
     command: Vec<String>,
     /// Where it runs; the server's own folder otherwise.
     cwd: Option<PathBuf>,
@@ -69,7 +69,7 @@ pub struct Jobs {
     starts: Mutex<Vec<Instant>>,
 }
 
-impl Job {
+impl JobRequest {
     fn check(&self) -> Result<Option<Bytes>, Refusal> {
         let words = self
             .command
@@ -104,7 +104,7 @@ impl Job {
 }
 
 impl Jobs {
-    pub fn start(&self, store: &Store, job: &Job) -> Result<Started, Refusal> {
+    pub fn start(&self, store: &Store, job: &JobRequest) -> Result<Started, Refusal> {
         let limit = job.check()?;
         self.admit()?;
         let (log, output) = new_log(store).map_err(Refusal::ourselves)?;

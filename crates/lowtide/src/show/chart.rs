@@ -2,7 +2,7 @@
 //! limit as dashes, and where growth ended or a verdict will be possible below the axis.
 
 use lowtide_core::judge::words::place;
-use lowtide_core::series::Series;
+use lowtide_core::series::{Bucket, Series};
 use lowtide_core::units::show_bytes;
 use lowtide_core::verdict::Verdict;
 
@@ -24,77 +24,16 @@ struct Cell {
 }
 
 pub fn chart(series: &Series, verdict: &Verdict, style: Style) -> String {
-    let buckets = series.buckets();
-    let (Some(first), Some(last)) = (buckets.first(), buckets.last()) else {
+    let Some(frame) = Frame::of(series, verdict, style) else {
         return String::new();
     };
-    let columns = style.width.saturating_sub(LABEL + 4).clamp(20, 100);
-    let (from, to) = (first.first, last.last);
-    if buckets.len() < 2 || to <= from {
-        return String::new();
-    }
-    let bottom = buckets
-        .iter()
-        .map(|b| b.floor)
-        .fold(f64::INFINITY, f64::min);
-    let highest = buckets.iter().map(|b| b.crest).fold(0.0, f64::max);
-    let limit = verdict
-        .limit
-        .filter(|l| *l <= highest * LIMIT_IN_SIGHT && *l > 0.0);
-    let top = limit.map_or(highest, |l| l.max(highest));
-    let (bottom, top) = spread(bottom, top);
-
-    let (width, height) = (columns * 2, ROWS * 4);
-    let row_of = |bytes: f64| {
-        let share = ((bytes - bottom) / (top - bottom)).clamp(0.0, 1.0);
-        ((1.0 - share) * (height - 1) as f64).round() as usize
-    };
-    let mut grid = vec![Cell::default(); columns * ROWS];
-    if let Some(limit) = limit {
-        let row = row_of(limit) / 4;
-        grid[row * columns..(row + 1) * columns]
-            .iter_mut()
-            .for_each(|c| c.limit = true);
-    }
-    let floors: Vec<(f64, f64)> = buckets.iter().map(|b| (b.floor_at, b.floor)).collect();
-    let crests: Vec<(f64, f64)> = buckets
-        .iter()
-        .map(|b| ((b.first + b.last) / 2.0, b.crest))
-        .collect();
-    let mut before = None;
-    for column in 0..width {
-        let (a, b) = (
-            from + (to - from) * column as f64 / width as f64,
-            from + (to - from) * (column + 1) as f64 / width as f64,
-        );
-        let floor = row_of(level(&floors, a, b, f64::min));
-        let crest = row_of(level(&crests, a, b, f64::max));
-        let mut dot = |row: usize, crest: bool| {
-            let cell = &mut grid[row / 4 * columns + column / 2];
-            let bit = DOTS[row % 4][column % 2];
-            if crest {
-                cell.crest |= bit;
-            } else {
-                cell.floor |= bit;
-            }
-        };
-        let (low, high) = match before {
-            // A steep piece is a connected line.
-            Some(before) => (floor.min(before), floor.max(before)),
-            None => (floor, floor),
-        };
-        (low..=high).for_each(|row| dot(row, false));
-        if crest < floor {
-            dot(crest, true);
-        }
-        before = Some(floor);
-    }
+    let grid = frame.draw(series.buckets());
     let mut out = String::new();
     for row in 0..ROWS {
         let label = match row {
-            0 => show_bytes(top),
-            r if r == ROWS / 2 => show_bytes((top + bottom) / 2.0),
-            r if r == ROWS - 1 => show_bytes(bottom),
+            0 => show_bytes(frame.top),
+            r if r == ROWS / 2 => show_bytes((frame.top + frame.bottom) / 2.0),
+            r if r == ROWS - 1 => show_bytes(frame.bottom),
             _ => String::new(),
         };
         let tick = match (label.is_empty(), style.unicode) {
@@ -103,11 +42,91 @@ pub fn chart(series: &Series, verdict: &Verdict, style: Style) -> String {
             (_, false) => '|',
         };
         out.push_str(&format!("{label:>LABEL$} {tick}"));
-        out.push_str(&line(&grid[row * columns..(row + 1) * columns], style));
+        let cells = row * frame.columns..(row + 1) * frame.columns;
+        out.push_str(&line(&grid[cells], style));
         out.push('\n');
     }
-    out.push_str(&axis(series, verdict, (from, to), columns, style));
+    let shown = (frame.from, frame.to);
+    out.push_str(&axis(series, verdict, shown, frame.columns, style));
     out
+}
+
+/// Which part of the axis and which sizes the picture shows.
+struct Frame {
+    columns: usize,
+    from: f64,
+    to: f64,
+    bottom: f64,
+    top: f64,
+    /// Where it is in sight.
+    limit: Option<f64>,
+}
+
+impl Frame {
+    /// None where there is no line to draw.
+    fn of(series: &Series, verdict: &Verdict, style: Style) -> Option<Frame> {
+        let buckets = series.buckets();
+        let (from, to) = (buckets.first()?.first, buckets.last()?.last);
+        if buckets.len() < 2 || to <= from {
+            return None;
+        }
+        let floors = buckets.iter().map(|b| b.floor);
+        let lowest = floors.fold(f64::INFINITY, f64::min);
+        let highest = buckets.iter().map(|b| b.crest).fold(0.0, f64::max);
+        let limit = verdict
+            .limit
+            .filter(|l| *l <= highest * LIMIT_IN_SIGHT && *l > 0.0);
+        let (bottom, top) = spread(lowest, limit.map_or(highest, |l| l.max(highest)));
+        Some(Frame {
+            columns: style.width.saturating_sub(LABEL + 4).clamp(20, 100),
+            from,
+            to,
+            bottom,
+            top,
+            limit,
+        })
+    }
+
+    /// The row of dots that a size lies in.
+    fn row(&self, bytes: f64) -> usize {
+        let share = ((bytes - self.bottom) / (self.top - self.bottom)).clamp(0.0, 1.0);
+        ((1.0 - share) * (ROWS * 4 - 1) as f64).round() as usize
+    }
+
+    fn draw(&self, buckets: &[Bucket]) -> Vec<Cell> {
+        let (columns, width) = (self.columns, self.columns * 2);
+        let mut grid = vec![Cell::default(); columns * ROWS];
+        if let Some(limit) = self.limit {
+            let row = self.row(limit) / 4;
+            let cells = &mut grid[row * columns..(row + 1) * columns];
+            cells.iter_mut().for_each(|c| c.limit = true);
+        }
+        let floors: Vec<(f64, f64)> = buckets.iter().map(|b| (b.floor_at, b.floor)).collect();
+        let crests = buckets.iter().map(|b| ((b.first + b.last) / 2.0, b.crest));
+        let crests: Vec<(f64, f64)> = crests.collect();
+        let at = |column: usize| self.from + (self.to - self.from) * column as f64 / width as f64;
+        let mut before = None;
+        for column in 0..width {
+            let (a, b) = (at(column), at(column + 1));
+            let floor = self.row(level(&floors, a, b, f64::min));
+            let crest = self.row(level(&crests, a, b, f64::max));
+            let dot = |row: usize| {
+                let cell = row / 4 * columns + column / 2;
+                (cell, DOTS[row % 4][column % 2])
+            };
+            // A steep piece is a connected line.
+            let before = before.replace(floor).unwrap_or(floor);
+            for row in floor.min(before)..=floor.max(before) {
+                let (cell, bit) = dot(row);
+                grid[cell].floor |= bit;
+            }
+            if crest < floor {
+                let (cell, bit) = dot(crest);
+                grid[cell].crest |= bit;
+            }
+        }
+        grid
+    }
 }
 
 /// Bits of a braille character by row and column.

@@ -7,7 +7,7 @@ use lowtide_core::verdict::{SCHEMA, Verdict};
 use serde::Serialize;
 
 #[derive(Serialize)]
-struct Report<'a> {
+struct CheckObject<'a> {
     schema: u32,
     source: &'a str,
     outcome: Outcome,
@@ -66,7 +66,7 @@ pub fn text(checked: &Checked) -> String {
 }
 
 pub fn json(checked: &Checked) -> serde_json::Result<String> {
-    serde_json::to_string(&Report {
+    serde_json::to_string(&CheckObject {
         schema: SCHEMA,
         source: &checked.verdict.source,
         outcome: checked.outcome,

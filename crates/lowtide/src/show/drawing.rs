@@ -2,7 +2,7 @@
 //! and the verdict above them. [`super::svg`] and [`super::png`] put the same shapes on paper.
 
 use lowtide_core::judge::words::place;
-use lowtide_core::report::{Line, Report};
+use lowtide_core::report::{Forecast, Line, Report};
 use lowtide_core::units::show_bytes;
 use lowtide_core::verdict::Axis;
 
@@ -137,19 +137,8 @@ pub fn chart(report: &Report) -> Vec<Shape> {
         let spots = report.floor.iter().map(|[x, y]| frame.at(*x, *y));
         shapes.push(solid(spots.collect(), FLOOR, 2.5));
     }
-    if let Some(f) = forecast {
-        let end = |slope: f64| {
-            let bytes = f.bytes + slope * (f.to - f.from);
-            frame.at(f.to, bytes.clamp(0.0, frame.top))
-        };
-        let start = frame.at(f.from, f.bytes);
-        shapes.push(Shape::Area {
-            spots: vec![start, end(f.high), end(f.low)],
-            ink: FORECAST,
-            opacity: 0.18,
-            edge: None,
-        });
-        shapes.push(dashed(vec![start, end(f.value)], FORECAST, 1.5, [6.0, 4.0]));
+    if let Some(forecast) = &forecast {
+        cone(&mut shapes, &frame, forecast);
     }
     if let Some(room) = limit {
         let y = frame.y(room.until);
@@ -160,6 +149,22 @@ pub fn chart(report: &Report) -> Vec<Shape> {
     }
     flags(&mut shapes, &frame, report);
     shapes
+}
+
+/// Where growth would lead, as a range.
+fn cone(shapes: &mut Vec<Shape>, frame: &Frame, f: &Forecast) {
+    let end = |slope: f64| {
+        let bytes = f.bytes + slope * (f.to - f.from);
+        frame.at(f.to, bytes.clamp(0.0, frame.top))
+    };
+    let start = frame.at(f.from, f.bytes);
+    shapes.push(Shape::Area {
+        spots: vec![start, end(f.high), end(f.low)],
+        ink: FORECAST,
+        opacity: 0.18,
+        edge: None,
+    });
+    shapes.push(dashed(vec![start, end(f.value)], FORECAST, 1.5, [6.0, 4.0]));
 }
 
 /// What the verdict says of places on the axis.

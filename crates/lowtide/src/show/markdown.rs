@@ -2,12 +2,15 @@
 
 use std::fmt::Write;
 
+use lowtide_core::explain::Explanation;
 use lowtide_core::judge::words::pace;
 use lowtide_core::report::Report;
 use lowtide_core::units::{show_bytes, show_duration};
 
 use super::outlook;
 
+/// What growth follows best, and the next best: more would only confuse.
+const DRIVERS: usize = 2;
 /// Lines of what was ruled out that are worth an issue's room.
 const RULED_OUT: usize = 8;
 
@@ -24,90 +27,21 @@ pub fn render(report: &Report) -> String {
         );
     }
     out.push_str("| | |\n|---|---|\n");
-    let mut row = |name: &str, text: String| {
+    for (name, text) in numbers(report) {
         let _ = writeln!(out, "| {name} | {text} |");
-    };
-    row(
-        "floor",
-        format!(
-            "{} to {}",
-            show_bytes(verdict.floor.first),
-            show_bytes(verdict.floor.last)
-        ),
-    );
-    let rate = &verdict.rate;
-    let slopes = [rate.value, rate.low, rate.high].map(|slope| pace(verdict.axis, slope));
-    row(
-        "rate",
-        format!("{} ({} to {})", slopes[0], slopes[1], slopes[2]),
-    );
-    if let (Some(limit), Some(headroom)) = (verdict.limit, verdict.headroom) {
-        row(
-            "limit",
-            format!("{}, headroom {}", show_bytes(limit), show_bytes(headroom)),
-        );
-    }
-    for line in outlook::lines(verdict) {
-        row("outlook", plain(&line));
-    }
-    if let Some(summary) = &report.summary {
-        row(
-            "watched",
-            format!(
-                "{}, {} samples",
-                show_duration(summary.seconds),
-                summary.samples
-            ),
-        );
-        if let (Some(first), Some(last)) = (summary.first_step, summary.last_step) {
-            row("steps", format!("{first} to {last}"));
-        }
-        for role in &summary.roles {
-            row(
-                role.role,
-                format!("{} at most, {} of their own", role.count, role.own),
-            );
-        }
-    }
-    if let Some(died) = &report.died {
-        row("died", plain(died));
     }
     out.push('\n');
-    for evidence in &verdict.evidence {
-        let _ = writeln!(
-            out,
-            "- **{}**: {}",
-            plain(&evidence.rule),
-            plain(&evidence.says)
-        );
+    let evidence = verdict.evidence.iter();
+    for (title, says) in evidence
+        .map(|evidence| (plain(&evidence.rule), plain(&evidence.says)))
+        .chain(report.explanation.iter().flat_map(suspects))
+    {
+        let _ = writeln!(out, "- **{title}**: {says}");
     }
-    if let Some(found) = &report.explanation {
-        for driver in found.drivers.iter().take(2) {
-            let _ = writeln!(
-                out,
-                "- **grows with {}**: {}",
-                plain(&driver.name),
-                plain(&driver.says)
-            );
-        }
-        for candidate in &found.candidates {
-            let _ = writeln!(
-                out,
-                "- **suspect {}, {}**: {}. Fix: {}",
-                candidate.id,
-                plain(&candidate.title),
-                plain(&candidate.cause),
-                plain(&candidate.fix)
-            );
-        }
-        for statement in found.ruled_out.iter().take(RULED_OUT) {
-            let _ = writeln!(
-                out,
-                "- ruled out: {}: {}",
-                plain(&statement.about),
-                plain(&statement.says)
-            );
-        }
+    let ruled_out = report.explanation.iter().flat_map(|found| &found.ruled_out);
+    for statement in ruled_out.take(RULED_OUT) {
+        let (about, says) = (plain(&statement.about), plain(&statement.says));
+        let _ = writeln!(out, "- ruled out: {about}: {says}");
     }
     let read = report.read.as_deref().unwrap_or("recording");
     let _ = writeln!(
@@ -117,6 +51,55 @@ pub fn render(report: &Report) -> String {
         plain(read)
     );
     out
+}
+
+/// The rows of the table.
+fn numbers(report: &Report) -> Vec<(&str, String)> {
+    let verdict = &report.verdict;
+    let (first, last) = (verdict.floor.first, verdict.floor.last);
+    let rate = &verdict.rate;
+    let [rate, low, high] =
+        [rate.value, rate.low, rate.high].map(|slope| pace(verdict.axis, slope));
+    let mut rows = vec![
+        (
+            "floor",
+            format!("{} to {}", show_bytes(first), show_bytes(last)),
+        ),
+        ("rate", format!("{rate} ({low} to {high})")),
+    ];
+    if let (Some(limit), Some(headroom)) = (verdict.limit, verdict.headroom) {
+        let text = format!("{}, headroom {}", show_bytes(limit), show_bytes(headroom));
+        rows.push(("limit", text));
+    }
+    let outlook = outlook::lines(verdict).into_iter();
+    rows.extend(outlook.map(|line| ("outlook", plain(&line))));
+    if let Some(summary) = &report.summary {
+        let watched = show_duration(summary.seconds);
+        rows.push(("watched", format!("{watched}, {} samples", summary.samples)));
+        if let (Some(first), Some(last)) = (summary.first_step, summary.last_step) {
+            rows.push(("steps", format!("{first} to {last}")));
+        }
+        rows.extend(summary.roles.iter().map(|role| {
+            let text = format!("{} at most, {} of their own", role.count, role.own);
+            (role.role, text)
+        }));
+    }
+    rows.extend(report.died.iter().map(|died| ("died", plain(died))));
+    rows
+}
+
+/// What it grows with, and what may cause that.
+fn suspects(found: &Explanation) -> impl Iterator<Item = (String, String)> {
+    let drivers = found.drivers.iter().take(DRIVERS).map(|driver| {
+        let title = format!("grows with {}", plain(&driver.name));
+        (title, plain(&driver.says))
+    });
+    let causes = found.candidates.iter().map(|candidate| {
+        let title = format!("suspect {}, {}", candidate.id, plain(&candidate.title));
+        let (cause, fix) = (plain(&candidate.cause), plain(&candidate.fix));
+        (title, format!("{cause}. Fix: {fix}"))
+    });
+    drivers.chain(causes)
 }
 
 /// Text that is no mark-up, whatever a job is called.

@@ -19,9 +19,9 @@ pub struct Checkpoint {
     pub written: SystemTime,
 }
 
-/// What was found, and what was skipped with the reason.
+/// Those that were found, and what was skipped with the reason.
 #[derive(Clone, Debug, Default)]
-pub struct Found {
+pub struct Checkpoints {
     /// The newest first.
     pub complete: Vec<Checkpoint>,
     pub broken: Vec<(PathBuf, String)>,
@@ -58,9 +58,9 @@ impl Places {
     }
 
     /// Everything written since the job began, examined. Those of earlier jobs are not ours.
-    pub fn look(&self, since: SystemTime) -> Found {
+    pub fn look(&self, since: SystemTime) -> Checkpoints {
         let since = since.checked_sub(COARSE).unwrap_or(since);
-        let mut found = Found::default();
+        let mut found = Checkpoints::default();
         let mut left = MOST_FOLDERS;
         for place in &self.folders {
             self.walk(place, DEPTH, since, &mut left, &mut found);
@@ -83,7 +83,7 @@ impl Places {
         depth: usize,
         since: SystemTime,
         left: &mut usize,
-        found: &mut Found,
+        found: &mut Checkpoints,
     ) {
         if *left == 0 {
             return;

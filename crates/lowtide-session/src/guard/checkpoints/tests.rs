@@ -33,7 +33,7 @@ fn save(folder: &Path, step: u64) -> PathBuf {
     checkpoint
 }
 
-fn look(folder: &Path) -> Found {
+fn look(folder: &Path) -> Checkpoints {
     Places::guessed(vec![folder.to_owned()]).look(SystemTime::UNIX_EPOCH)
 }
 

@@ -133,12 +133,7 @@ impl<'a> Picture<'a> {
             .whole()
             .map(|line| points(line, &line.low, range))
             .unwrap_or_default();
-        let visible = |points: &[(f64, f64)]| {
-            let from = points
-                .partition_point(|p| p.0 < range.from)
-                .saturating_sub(1);
-            points[from..points.partition_point(|p| p.0 <= range.to)].to_vec()
-        };
+        let visible = |points: &[(f64, f64)]| range.visible(points).to_vec();
         let low = |points: &[(f64, f64)]| points.iter().map(|p| p.1).fold(f64::INFINITY, f64::min);
         let high = |points: &[(f64, f64)]| points.iter().map(|p| p.1).fold(0.0, f64::max);
         let bottom = low(&visible(&floors)).min(high(&visible(&crests)));

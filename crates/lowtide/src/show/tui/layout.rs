@@ -9,7 +9,7 @@ pub struct Panes {
     pub title: Rect,
     pub verdict: Rect,
     pub chart: Rect,
-    pub room: Rect,
+    pub headroom: Rect,
     pub processes: Rect,
     pub grows: Rect,
     pub events: Rect,
@@ -29,8 +29,8 @@ pub fn panes(area: Rect, job: bool) -> Panes {
         18.. => 3,
         _ => 2,
     };
-    let room = u16::from(area.height >= 14);
-    let rest = area.height.saturating_sub(2 + verdict + room);
+    let headroom = u16::from(area.height >= 14);
+    let rest = area.height.saturating_sub(2 + verdict + headroom);
     let mut output = 0;
     if job {
         output = (rest * 2 / 5).max(OUTPUT_LEAST + 1).min(rest);
@@ -67,7 +67,7 @@ pub fn panes(area: Rect, job: bool) -> Panes {
     let title = take(1);
     let verdict = take(verdict);
     let chart = take(picture);
-    let room = take(room);
+    let headroom = take(headroom);
     let lower = take(lower);
     let job = take(output);
     let footer = take(1);
@@ -76,7 +76,7 @@ pub fn panes(area: Rect, job: bool) -> Panes {
         title,
         verdict,
         chart,
-        room,
+        headroom,
         processes,
         grows,
         events,
@@ -133,7 +133,7 @@ mod tests {
                         p.title,
                         p.verdict,
                         p.chart,
-                        p.room,
+                        p.headroom,
                         p.processes,
                         p.job,
                         p.footer,
@@ -155,7 +155,7 @@ mod tests {
             for pane in [
                 p.title,
                 p.verdict,
-                p.room,
+                p.headroom,
                 p.processes,
                 p.grows,
                 p.events,

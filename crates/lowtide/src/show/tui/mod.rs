@@ -12,6 +12,7 @@ mod content;
 mod events;
 mod footer;
 mod grows;
+mod headroom;
 mod help;
 mod keys;
 mod layout;
@@ -21,15 +22,14 @@ mod player;
 mod processes;
 mod range;
 mod restore;
-mod room;
 mod spark;
 mod stage;
+mod step_times;
 #[cfg(test)]
 mod tests;
 mod title;
 mod verdict;
 mod view;
-mod way;
 
 pub use content::{Content, Said};
 pub use layout::job_size;
@@ -55,10 +55,10 @@ pub fn draw(
     let palette = Palette::of(style);
     let panes = layout::panes(buf.area, job.is_some());
     title::draw(content, palette, panes.title, buf);
-    let outlook_below = !panes.room.is_empty();
+    let outlook_below = !panes.headroom.is_empty();
     verdict::draw(content, palette, panes.verdict, outlook_below, buf);
     chart::draw(content, view, palette, panes.chart, buf);
-    room::draw(content, palette, panes.room, buf);
+    headroom::draw(content, palette, panes.headroom, buf);
     processes::draw(content, palette, panes.processes, buf);
     grows::draw(content, palette, panes.grows, buf);
     events::draw(content, palette, panes.events, buf);

@@ -4,8 +4,8 @@ use lowtide_core::report::Forecast;
 use lowtide_core::verdict::{Axis, Class};
 
 use super::content::Content;
+use super::step_times::StepTimes;
 use super::view::View;
-use super::way::Way;
 
 /// Of a chart that is zoomed into, this much at most is what has not happened yet.
 const AHEAD: f64 = 0.2;
@@ -17,7 +17,7 @@ pub struct Range<'a> {
     pub to: f64,
     /// Where the run is now.
     pub now: f64,
-    way: Way<'a>,
+    times: StepTimes<'a>,
 }
 
 impl<'a> Range<'a> {
@@ -25,10 +25,10 @@ impl<'a> Range<'a> {
     pub fn of(content: &'a Content, view: &View) -> Option<Range<'a>> {
         let report = &content.report;
         let axis = view.axis(content);
-        let way = Way(&report.steps);
+        let times = StepTimes(&report.steps);
         let line = content.line(&content.shown)?;
         let place = |seconds: f64| match axis {
-            Axis::Step => way.step_at(seconds),
+            Axis::Step => times.step_at(seconds),
             _ => Some(seconds),
         };
         let start = line.x.iter().find_map(|x| place(*x))?;
@@ -38,7 +38,7 @@ impl<'a> Range<'a> {
             from: start,
             to: now,
             now,
-            way,
+            times,
         };
         let ahead = whole.forecast(content).map_or(0.0, |f| f.to - now).max(0.0);
         let seen = now - start;
@@ -57,10 +57,18 @@ impl<'a> Range<'a> {
         (to > from).then_some(Range { from, to, ..whole })
     }
 
+    /// The points in sight, and the one before them.
+    pub fn visible<'p>(&self, points: &'p [(f64, f64)]) -> &'p [(f64, f64)] {
+        let from = points
+            .partition_point(|p| p.0 < self.from)
+            .saturating_sub(1);
+        &points[from..points.partition_point(|p| p.0 <= self.to)]
+    }
+
     /// Where a moment lies on the axis; none before the first step.
     pub fn place(&self, seconds: f64) -> Option<f64> {
         match self.axis {
-            Axis::Step => self.way.step_at(seconds),
+            Axis::Step => self.times.step_at(seconds),
             _ => Some(seconds),
         }
     }
@@ -68,7 +76,7 @@ impl<'a> Range<'a> {
     pub fn place_step(&self, step: f64) -> Option<f64> {
         match self.axis {
             Axis::Step => Some(step),
-            _ => self.way.seconds_at(step),
+            _ => self.times.seconds_at(step),
         }
     }
 
@@ -86,8 +94,8 @@ impl<'a> Range<'a> {
             return Some(told);
         }
         let across = |x: f64| match told.axis {
-            Axis::Step => self.way.seconds_at(x),
-            _ => self.way.step_at(x),
+            Axis::Step => self.times.seconds_at(x),
+            _ => self.times.step_at(x),
         };
         let (from, to) = (across(told.from)?, across(told.to)?);
         // Bytes per unit of its own axis become bytes per unit of this one.

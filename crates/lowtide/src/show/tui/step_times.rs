@@ -1,13 +1,13 @@
-//! The way between seconds and steps, so that every quantity can stand on either axis.
+//! When each step was done: leads from seconds to steps and back, so that every quantity can stand on either axis.
 
 /// Pairs of seconds and steps, both rising.
 #[derive(Clone, Copy, Debug)]
-pub struct Way<'a>(pub &'a [[f64; 2]]);
+pub struct StepTimes<'a>(pub &'a [[f64; 2]]);
 
 const SECONDS: usize = 0;
 const STEPS: usize = 1;
 
-impl Way<'_> {
+impl StepTimes<'_> {
     /// None before the first step. After the last one the pace of the newest quarter goes on.
     pub fn step_at(&self, seconds: f64) -> Option<f64> {
         self.across(seconds, SECONDS, STEPS)
@@ -44,17 +44,17 @@ mod tests {
 
     #[test]
     fn there_and_back() {
-        let way = Way(&STEADY);
-        assert_eq!(way.step_at(30.0), Some(3.0));
-        assert_eq!(way.seconds_at(1.5), Some(15.0));
-        assert_eq!(way.step_at(60.0), Some(6.0));
-        assert_eq!(way.step_at(5.0), None);
-        assert_eq!(way.step_at(10.0), Some(1.0));
+        let times = StepTimes(&STEADY);
+        assert_eq!(times.step_at(30.0), Some(3.0));
+        assert_eq!(times.seconds_at(1.5), Some(15.0));
+        assert_eq!(times.step_at(60.0), Some(6.0));
+        assert_eq!(times.step_at(5.0), None);
+        assert_eq!(times.step_at(10.0), Some(1.0));
     }
 
     #[test]
-    fn one_point_or_none_is_no_way() {
-        assert_eq!(Way(&[]).step_at(1.0), None);
-        assert_eq!(Way(&[[5.0, 1.0]]).step_at(9.0), Some(1.0));
+    fn one_point_or_none_leads_nowhere() {
+        assert_eq!(StepTimes(&[]).step_at(1.0), None);
+        assert_eq!(StepTimes(&[[5.0, 1.0]]).step_at(9.0), Some(1.0));
     }
 }

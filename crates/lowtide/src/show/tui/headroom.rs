@@ -1,6 +1,7 @@
 //! One row: how much of the limit is used, and what the run needs until its end.
 
 use lowtide_core::judge::words::place;
+use lowtide_core::text::short;
 use lowtide_core::units::{Share, show_bytes, show_duration};
 use lowtide_core::verdict::{Class, Fits, Verdict};
 use ratatui::buffer::Buffer;
@@ -25,7 +26,7 @@ pub fn draw(content: &Content, palette: Palette, area: Rect, buf: &mut Buffer) {
             Some(outlook) => format!("no limit is known; this run {}", outlook.says),
             None => "no limit is known: headroom cannot be told".to_owned(),
         };
-        let text = lowtide_core::text::short(&clean(&text), width);
+        let text = short(&clean(&text), width);
         buf.set_stringn(area.x + 1, area.y, text, width, palette.look(Paint::Dim));
         return;
     };
@@ -48,19 +49,13 @@ pub fn draw(content: &Content, palette: Palette, area: Rect, buf: &mut Buffer) {
     );
     let (x, _) = buf.set_stringn(x, area.y, bar, gauge, palette.look(paint));
     let (x, _) = buf.set_stringn(x, area.y, rest, gauge, palette.look(Paint::Dim));
-    let room = usize::from(area.right().saturating_sub(x));
+    let width = usize::from(area.right().saturating_sub(x));
     let text = match &verdict.outlook {
-        Some(outlook) => needs(left, &clean(&outlook.says), room),
+        Some(outlook) => needs(left, &clean(&outlook.says), width),
         None => full_at(content, left, limit, used),
     };
     let look = palette.look(words(verdict, paint));
-    buf.set_stringn(
-        x,
-        area.y,
-        lowtide_core::text::short(&text, room),
-        room,
-        look,
-    );
+    buf.set_stringn(x, area.y, short(&text, width), width, look);
 }
 
 /// A run that does not fit is as bad as a limit that is near; one that may not is a warning.
@@ -74,10 +69,10 @@ fn words(verdict: &Verdict, gauge: Paint) -> Paint {
 }
 
 /// What is left and what the run needs; where that is too long for the row, the answer comes first.
-fn needs(left: f64, says: &str, room: usize) -> String {
+fn needs(left: f64, says: &str, width: usize) -> String {
     let text = format!(" {} left; this run {says}", show_bytes(left));
     match says.rsplit_once(": ") {
-        Some((needs, fits)) if text.chars().count() > room => {
+        Some((needs, fits)) if text.chars().count() > width => {
             format!(" {} left, {fits}: {needs}", show_bytes(left))
         }
         _ => text,
