@@ -57,6 +57,8 @@ pub(super) struct Learnt {
     levels: VecDeque<Level>,
     /// Seconds, bytes in use, and how far the peak since the last tick was above them.
     ticks: VecDeque<(f64, f64, f64)>,
+    /// How late these ticks were, in seconds; the machine is as busy for the next attempt.
+    late: VecDeque<f64>,
     peaks: BTreeMap<ProcId, Bytes>,
     baseline: Option<f64>,
 }
@@ -83,6 +85,7 @@ impl Learnt {
             save_seconds: self.save_seconds,
             save_bytes: self.save_bytes,
             total: self.total,
+            late: self.late,
             ..Learnt::default()
         }
     }
@@ -146,6 +149,10 @@ impl Learnt {
 
     pub fn tick(&mut self, sample: &Sample, used: Option<f64>, running: f64) {
         let above = self.above(sample);
+        self.late.push_back(sample.late.seconds());
+        if self.late.len() > TICKS {
+            self.late.pop_front();
+        }
         let Some(used) = used else { return };
         self.ticks.push_back((running, used, above));
         if self.ticks.len() > TICKS {
@@ -279,6 +286,11 @@ impl Learnt {
             })
             .fold(f64::INFINITY, f64::min)
             .max(0.0)
+    }
+
+    /// How late the latest of the newest looks was.
+    pub fn late_by(&self) -> f64 {
+        self.late.iter().copied().fold(0.0, f64::max)
     }
 
     /// How far apart the newest levels are.

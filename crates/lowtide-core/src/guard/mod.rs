@@ -69,8 +69,11 @@ pub const CLOSE_LOOK: Micros = Micros(50_000);
 /// Near is what the newest growth would reach within this time: ten looks of the usual interval would
 /// be one.
 const CLOSE_SECONDS: f64 = 10.0;
-/// Looks until a request stands: two to confirm it, and two that may be late.
+/// Looks until a request stands: two to confirm it, and two that may be late, ...
 const ASK_LOOKS: f64 = 4.0;
+/// ... each by as much as the latest of the newest looks was: on a machine with much to do a guard that counts
+/// on its interval comes after the kernel (seen with 25 that wait for two cores).
+const LATE_LOOKS: f64 = 2.0;
 /// With less than so many close looks to go the kernel would act first: one may come late.
 const LAST_LOOKS: f64 = 2.0;
 /// A slope between looks says nothing of what comes after a second: steps are up and down.
@@ -458,7 +461,8 @@ impl Policy {
             .learnt
             .step_seconds()
             .map_or(0.0, |step| (ahead + 1) as f64 * step);
-        ASK_LOOKS * CLOSE_LOOK.seconds() + steps.min(SLOPE_LASTS)
+        let late = LATE_LOOKS * self.learnt.late_by().min(SLOPE_LASTS);
+        ASK_LOOKS * CLOSE_LOOK.seconds() + late + steps.min(SLOPE_LASTS)
     }
 
     fn worth_a_word(&mut self, now: &Situation, limit: &Limit) -> Option<String> {

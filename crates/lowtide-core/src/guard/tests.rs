@@ -29,6 +29,7 @@ struct Job {
     pressure: f32,
     peak: f64,
     swap: f64,
+    late: f64,
 }
 
 impl Job {
@@ -44,6 +45,7 @@ impl Job {
             pressure: 0.0,
             peak: 0.0,
             swap: 0.0,
+            late: 0.0,
         }
     }
 
@@ -68,6 +70,7 @@ impl Job {
         };
         Sample {
             at: Micros::from_seconds(self.at),
+            late: Micros::from_seconds(self.late),
             readings: vec![reading],
             cgroups: vec![Cgroup {
                 path: "/job".to_owned(),
@@ -148,6 +151,32 @@ fn a_leak_is_asked_while_steps_and_save_still_fit() {
     assert!(used + 20.0 + 50.0 <= LIMIT, "asked at {used}: too late");
     assert!(used > 0.85 * LIMIT, "asked at {used}: too early");
     assert!(outcome.why.contains("left below"), "{}", outcome.why);
+}
+
+/// Looks that come late leave room for others that do.
+#[test]
+fn on_a_busy_machine_it_is_asked_earlier() {
+    let asked_at = |late: f64| {
+        let mut job = Job::new();
+        job.late = late;
+        // A step that is looked at ten times: what rises within a look is what counts.
+        for look in 0..2000 {
+            if look % 10 == 0 {
+                job.step += 1;
+                job.mark(Phase::Train);
+            }
+            let used = 300.0 + f64::from(look) * 5.0;
+            if let Decision::Ask { .. } = job.tick(0.05, used).decision {
+                return used;
+            }
+        }
+        panic!("never asked");
+    };
+    // 100 MB a second, and two looks that may be 0.4 s late.
+    let (quiet, busy) = (asked_at(0.0), asked_at(0.4));
+    assert!((quiet - busy - 80.0).abs() <= 10.0, "{quiet} {busy}");
+    // A machine that slept for an hour was not busy.
+    assert!(asked_at(3600.0) > 300.0 + 100.0);
 }
 
 #[test]
