@@ -17,7 +17,7 @@ def arguments(about, steps=120, seconds=30.0, size=1.0, **more):
         description=about, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--steps", type=int, default=steps)
-    parser.add_argument("--seconds", type=float, default=seconds, help="length of the whole run")
+    parser.add_argument("--seconds", type=float, default=seconds, help="length of the whole run, on a machine that keeps up")
     parser.add_argument("--size", type=float, default=size, help="megabytes; see above of what")
     for name, default in more.items():
         if default is False:
@@ -28,12 +28,15 @@ def arguments(about, steps=120, seconds=30.0, size=1.0, **more):
 
 
 def paced(args):
-    """Yield 1..steps, spread evenly over the seconds; print `step N/M` after each."""
-    start = time.monotonic()
+    """Yield 1..steps, spread evenly over the seconds; print `step N/M` after each.
+
+    A step that a busy machine held up makes the run longer: to catch up would put several steps between two
+    samples, and a line that is straight would have corners.
+    """
     for step in range(1, args.steps + 1):
+        due = time.monotonic() + args.seconds / args.steps
         yield step
         print(f"step {step}/{args.steps}", flush=True)
-        due = start + args.seconds * step / args.steps
         time.sleep(max(0.0, due - time.monotonic()))
 
 
