@@ -10,7 +10,7 @@ pytest.importorskip("torch")
 pytest.importorskip("peft")
 
 from conftest import PACKAGE, ROOT  # noqa: E402
-from vision import KEPT_EPOCH, TRAIN, judge  # noqa: E402
+from vision import EARLY_STEP, KEPT_EPOCH, TRAIN, judge  # noqa: E402
 
 sys.path.insert(0, str(ROOT / "bench" / "explain"))
 import table  # noqa: E402
@@ -20,12 +20,13 @@ RATED = ["list", "collator", "native", "graph-aux"]
 
 def test_kept_pictures_are_too_early_to_call_in_the_first_epoch(recordings):
     run = recordings["kept"]
-    assert run.early["verdict"] == "too-early", run
-    assert run.early["leaking"] is None
+    early = run.verdict_at(EARLY_STEP)
+    assert early["verdict"] == "too-early", (early, run)
+    assert early["leaking"] is None
     # At the end of the epoch, or as much later as it takes to see that growth has ended.
-    assert KEPT_EPOCH <= run.early["decides_at"] <= 1.5 * KEPT_EPOCH, run
+    assert KEPT_EPOCH <= early["decides_at"] <= 1.5 * KEPT_EPOCH, (early, run)
     # The prediction holds: what came is within 5 % of it.
-    assert run.early["predicted_plateau"] == pytest.approx(run.verdict["plateau"], rel=0.05), run
+    assert early["predicted_plateau"] == pytest.approx(run.verdict["plateau"], rel=0.05), run
 
 
 def test_kept_pictures_are_a_warm_up_by_new_examples(recordings):
