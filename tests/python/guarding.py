@@ -20,6 +20,8 @@ from conftest import PACKAGE
 
 MEMORY = Path("/sys/fs/cgroup/memory")
 JOBS = Path(__file__).parent / "jobs"
+# What a job may take on a busy machine; reached only by a test that fails.
+PATIENCE = 1200
 _numbers = itertools.count(1)
 
 
@@ -82,14 +84,21 @@ needs_limit = pytest.mark.skipif(
 class Process:
     """A process and what it printed."""
 
-    def __init__(self, folder, words, env, group):
+    def __init__(self, folder, words, env, group, ignored=()):
         self.folder = Path(folder)
         self.recording = self.folder / "recording"
         self.log = self.folder / "log"
+
+        def prepare():
+            if group:
+                group.enter()
+            for number in ignored:
+                signal.signal(number, signal.SIG_IGN)
+
         self.process = subprocess.Popen(
             [str(word) for word in words], env=env, cwd=self.folder, stdin=subprocess.DEVNULL,
             stdout=self.log.open("ab"), stderr=subprocess.STDOUT,
-            preexec_fn=group.enter if group else None, start_new_session=True,
+            preexec_fn=prepare, start_new_session=True,
         )
         self.env = env
 
@@ -98,12 +107,13 @@ class Process:
         return self.log.read_text(errors="replace")
 
     def wait(self):
-        return self.process.wait()
+        return self.process.wait(PATIENCE)
 
     def wait_for(self, pattern):
         """Until the output shows it; the job must not end before."""
+        deadline = time.monotonic() + PATIENCE
         while not (found := re.search(pattern, self.output)):
-            if self.process.poll() is not None:
+            if self.process.poll() is not None or time.monotonic() > deadline:
                 assert re.search(pattern, self.output), self.output[-4000:]
             time.sleep(0.01)
         return found
@@ -116,7 +126,7 @@ class Process:
 class Job(Process):
     """One job under `lowtide run`, or bare when `program` is none."""
 
-    def __init__(self, folder, command, program=None, flags=(), group=None, environment=None):
+    def __init__(self, folder, command, program=None, flags=(), group=None, environment=None, ignored=()):
         folder = Path(folder)
         # A socket's path has to be short, and other tests have their own.
         self.runtime = tempfile.mkdtemp(prefix="lt-")
@@ -129,7 +139,7 @@ class Job(Process):
         words = list(command)
         if program:
             words = [program, "run", "-i", "200ms", "-o", folder / "recording", *flags, "--", *words]
-        super().__init__(folder, words, env, group)
+        super().__init__(folder, words, env, group, ignored)
 
 
 class Attached(Process):

@@ -220,6 +220,17 @@ def test_restarts_after_so_many_steps(tmp_path, program):
     assert run.restarts == 2, run.output[-3000:]
 
 
+def test_a_hangup_does_not_end_the_guard_of_a_run_with_nohup(tmp_path, program):
+    command = [sys.executable, STEPS, "--out", "out", "--trace", "trace"]
+    flags = [*GUARD, "--restart-every", "50steps"]
+    run = Job(tmp_path, command, program, flags, ignored=[signal.SIGHUP])
+    run.wait_for(r"step 10/")
+    run.process.send_signal(signal.SIGHUP)
+    assert run.wait() == 0, run.output[-3000:]
+    assert trace(tmp_path / "trace") == (list(range(1, 151)), chain(150))
+    assert run.restarts == 2, run.output[-3000:]
+
+
 def killed_trainer(run):
     pid = int(run.wait_for(r"pid (\d+)").group(1))
     run.wait_for(r"step 1[0-9]{2}/")

@@ -8,10 +8,11 @@ import time
 def main():
     data = [str(number) * 20 for number in range(400_000)]
     pids = []
+    parent = os.getpid()
     for _ in range(20):
         pid = os.fork()
         if pid == 0:
-            while os.getppid() > 1:
+            while os.getppid() == parent:
                 time.sleep(0.05)
             os._exit(0)
         pids.append(pid)
