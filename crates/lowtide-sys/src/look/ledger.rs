@@ -119,7 +119,7 @@ impl Blocks {
         format!("blocks of {} to {}", edge(8 + eighth), edge(9 + eighth))
     }
 
-    fn classes(&self) -> impl Iterator<Item = (String, u64, u64)> {
+    pub fn classes(&self) -> impl Iterator<Item = (String, u64, u64)> {
         let seen = self.classes.iter().enumerate();
         // The rest of a block that began in another mapping has bytes, but counts as none.
         seen.filter(|(_, (count, bytes))| *count + *bytes > 0)

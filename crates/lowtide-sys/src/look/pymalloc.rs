@@ -137,10 +137,10 @@ fn whole(arenas: &[(u64, u64)], shape: Shape, huge: bool, end: u64) -> Vec<(u64,
         // as a whole. An arena need not begin at a pool, so its last part may be less than one.
         let mut to = last + shape.pool;
         if huge {
-            to = to.max(first + shape.arena - shape.pool);
+            to = to.max((first + shape.arena - shape.pool).min(next));
         }
         let from = spans.last().map_or(*first, |span| span.1.max(*first));
-        let to = to.min(next).min(end);
+        let to = to.min(end);
         if from < to {
             spans.push((from, to));
         }
@@ -151,6 +151,7 @@ fn whole(arenas: &[(u64, u64)], shape: Shape, huge: bool, end: u64) -> Vec<(u64,
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory::Image;
     use proptest::prelude::*;
 
     fn head(live: u32, class: u32, next: u32, most: u32) -> [u8; HEAD] {
@@ -205,7 +206,95 @@ mod tests {
         );
     }
 
+    const START: u64 = 0x7f00_0010_0000;
+
+    /// An arena of pools as the interpreter leaves them, each with its class and live blocks; every byte
+    /// behind a head is somebody's data.
+    fn arena(pools: &[(u32, u32)], shape: Shape) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for (class, live) in pools {
+            let block = (class + 1) * STEP as u32;
+            let pool = head(
+                *live,
+                *class,
+                HEAD as u32 + live * block,
+                shape.pool as u32 - block,
+            );
+            bytes.extend(pool);
+            bytes.resize(bytes.len() + shape.pool as usize - HEAD, 0x5a);
+        }
+        bytes
+    }
+
+    fn scanned(image: &Image, length: u64, shape: Shape) -> Pools {
+        let pages = image.resident(START, START + length).unwrap();
+        scan(image, &pages, shape, false)
+    }
+
+    #[test]
+    fn pools_are_found_in_memory() {
+        for shape in [Shape::SMALL, Shape::LARGE] {
+            let bytes = arena(&[(4, 10), (4, 3), (31, 5), (0, 0)], shape);
+            let image = Image::default().with(START, &bytes);
+            let pools = scanned(&image, shape.arena, shape);
+            let live = 13 * 80 + 5 * 512;
+            let found: Vec<_> = pools.live.classes().collect();
+            let class = |name: &str, count, bytes| (name.to_owned(), count, bytes);
+            assert_eq!(
+                found,
+                [
+                    class("80 B blocks", 13, 13 * 80),
+                    class("512 B blocks", 5, 5 * 512)
+                ]
+            );
+            assert_eq!(pools.spans, [(START, START + 4 * shape.pool)]);
+            assert_eq!(pools.slack, 4 * shape.pool - live);
+            assert_eq!(image.gone(), 0, "a page that is not there was read");
+        }
+    }
+
+    /// A pool whose head is gone when its turn comes, one that claims more than it holds, and heads that
+    /// say that one arena lies everywhere.
+    #[test]
+    fn pools_that_vanish_or_lie_are_left_out() {
+        let shape = Shape::LARGE;
+        let honest = arena(&[(4, 10), (4, 20), (4, 30)], shape);
+        let image = Image::default().with(START, &honest);
+        let gone = image.vanishing(START + shape.pool, START + shape.pool + 4096);
+        let pools = scanned(&gone, shape.arena, shape);
+        assert_eq!(pools.live.bytes, 40 * 80);
+        let mut lying = honest;
+        lying[..4].copy_from_slice(&u32::MAX.to_le_bytes());
+        let image = Image::default().with(START, &lying);
+        assert_eq!(scanned(&image, shape.arena, shape).live.bytes, 50 * 80);
+        // The same number of an arena at both ends of a long mapping: two arenas, and nothing between.
+        let far = 100 * shape.arena;
+        let one = arena(&[(4, 10)], shape);
+        let image = Image::default().with(START, &one).with(START + far, &one);
+        let pools = scanned(&image, far + shape.arena, shape);
+        let pool = |start: u64| (start, start + shape.pool);
+        assert_eq!(pools.spans, [pool(START), pool(START + far)]);
+    }
+
     proptest! {
+        /// Heads with any numbers in them give no more than is there.
+        #[test]
+        fn no_more_is_found_than_is_resident(
+            pools in proptest::collection::vec((0u32..34, 0u32..300, 0u32..4), 0..40),
+        ) {
+            let shape = Shape::SMALL;
+            let heads: Vec<_> = pools.iter().map(|(class, live, _)| (*class, *live)).collect();
+            let mut bytes = arena(&heads, shape);
+            for (pool, (_, _, arena)) in bytes.chunks_mut(shape.pool as usize).zip(&pools) {
+                pool[32..36].copy_from_slice(&arena.to_le_bytes());
+            }
+            let image = Image::default().with(START, &bytes);
+            let pools = scanned(&image, bytes.len() as u64, shape);
+            let claimed: u64 = pools.spans.iter().map(|(from, to)| to - from).sum();
+            prop_assert!(pools.spans.is_sorted_by(|a, b| a.1 <= b.0), "{pools:?}");
+            prop_assert_eq!(pools.live.bytes + pools.slack, claimed, "{:?}", pools);
+        }
+
         #[test]
         fn any_bytes_are_survived(bytes in proptest::collection::vec(any::<u8>(), HEAD)) {
             let bytes: [u8; HEAD] = bytes.try_into().unwrap();

@@ -97,6 +97,7 @@ impl Info {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory::Image;
 
     #[test]
     fn a_heap_is_known_by_its_head() {
@@ -116,5 +117,41 @@ mod tests {
         assert!(info([first, 0, 0x21010, 0x22000]).is_none());
         assert!(info([first, 0, 0x22000, 0x21000]).is_none());
         assert!(info([first, RESERVE, 0x21000, 0x21000]).is_none());
+    }
+
+    /// Two heaps of one arena, and a place where one would begin that holds something else.
+    #[test]
+    fn heaps_are_found_where_they_can_begin() {
+        let words = |words: &[u64]| -> Vec<u8> {
+            let words = words.iter();
+            words.flat_map(|word| word.to_le_bytes()).collect()
+        };
+        let (first, second, size) = (RESERVE, 2 * RESERVE, 0x2000);
+        let arena = first + 48;
+        let chunk = (arena + STATE).next_multiple_of(ALIGN);
+        let image = Image::default()
+            .with(first, &[0; 0x2000])
+            .with(first, &words(&[arena, 0, size, size]))
+            // One block in use, and the end.
+            .with(chunk + 8, &words(&[0x101 | 4]))
+            .with(chunk + 0x108, &words(&[(first + size - chunk - 0x100) | 1]))
+            .with(second, &[0; 0x2000])
+            .with(second, &words(&[arena, first, size, size]))
+            .with(second + 56, &words(&[(size - 48) | 1]))
+            .with(3 * RESERVE, &[0xff; 0x1000]);
+        let pages = image.resident(RESERVE / 2, 4 * RESERVE).unwrap();
+        let found = scan(&image, &pages);
+        let places: Vec<_> = found
+            .iter()
+            .map(|heap| (heap.start, heap.end, heap.is_first, heap.heap.live.bytes))
+            .collect();
+        assert_eq!(
+            places,
+            [
+                (first, first + size, true, 0x100),
+                (second, second + size, false, 0)
+            ]
+        );
+        assert_eq!(image.gone(), 0);
     }
 }

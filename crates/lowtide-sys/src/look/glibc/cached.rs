@@ -116,6 +116,7 @@ impl Near {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory::Image;
 
     fn heap() -> Pages {
         let mut heap = Pages::none(0x5555_5556_0000, 0x5555_5558_0000, 4096);
@@ -134,6 +135,32 @@ mod tests {
         );
         assert_eq!(follow(place >> 12, place, &heap), 0);
         assert_eq!(follow(0xdead_beef_0001, place, &heap), 0);
+    }
+
+    /// Lists as glibc has them, one that leads in a circle, and one that leads out of the heap.
+    #[test]
+    fn lists_are_followed_to_their_end_or_until_they_repeat() {
+        let start = heap().start();
+        let state = 0x7000_0000;
+        let mut image = Image::default().with(start, &[0; 0x20000]);
+        let mut link = |from: u64, to: u64| image.write(from + LINK, &to.to_le_bytes());
+        let chunk = |index: u64| start + index * 0x3010;
+        let mixed = |from: u64, to: u64| to ^ (from + LINK) >> 12;
+        link(chunk(1), mixed(chunk(1), chunk(2)));
+        link(chunk(2), mixed(chunk(2), 0));
+        link(chunk(3), mixed(chunk(3), chunk(4)));
+        link(chunk(4), mixed(chunk(4), chunk(3)));
+        link(chunk(5), 0xdead_beef_0000);
+        let mut lists = [0; COUNT];
+        (lists[0], lists[3], lists[7], lists[9]) = (chunk(1), chunk(3), chunk(5), u64::MAX);
+        for (index, list) in lists.iter().enumerate() {
+            image.write(state + LISTS + index as u64 * 8, &list.to_le_bytes());
+        }
+        assert_eq!(
+            chunks(&image, state, &heap()),
+            (1..=5).map(chunk).collect::<HashSet<u64>>()
+        );
+        assert_eq!(image.gone(), 0);
     }
 
     #[test]

@@ -263,6 +263,8 @@ fn trimmed(at: u64, size: u64, page: u64) -> (u64, u64) {
 mod tests {
     use super::super::Head;
     use super::*;
+    use crate::memory::Image;
+    use proptest::prelude::*;
 
     fn head(word: u64) -> Head {
         let mut bytes = [0; HEAD];
@@ -289,6 +291,148 @@ mod tests {
         // Free in a thread's heap, and a post.
         assert_eq!(can(0x51, Owner::Thread), Some(0x50));
         assert_eq!(can(0x11, Owner::Thread), Some(0x10));
+    }
+
+    const START: u64 = 0x5555_5556_0000;
+
+    /// A heap as `malloc` leaves it: chunks one behind the other, each with the word that describes it.
+    #[derive(Default)]
+    struct Chunks {
+        bytes: Vec<u8>,
+        /// The size of the chunk before, if that one is free.
+        free: Option<u64>,
+    }
+
+    impl Chunks {
+        fn with(mut self, size: u64, in_use: bool) -> Chunks {
+            self.bytes
+                .extend(self.free.unwrap_or(0x5a5a_5a5a).to_le_bytes());
+            let flag = u64::from(self.free.is_none()) * PREVIOUS_IN_USE;
+            self.bytes.extend((size | flag).to_le_bytes());
+            self.bytes
+                .resize(self.bytes.len() + size as usize - HEAD, 0x5a);
+            self.free = (!in_use).then_some(size);
+            self
+        }
+
+        fn used(self, size: u64, count: usize) -> Chunks {
+            (0..count).fold(self, |chunks, _| chunks.with(size, true))
+        }
+
+        fn at(&self) -> u64 {
+            START + self.bytes.len() as u64
+        }
+    }
+
+    /// Walks a heap of `length` bytes.
+    fn walked(image: &Image, length: u64, cached: &[u64]) -> Heap {
+        let end = START + length;
+        let pages = image.resident(START, end).unwrap();
+        let cached = cached.iter().copied().collect();
+        let mut window = Window::new(image, &pages);
+        walk(&mut window, START, end, Owner::Main, &cached)
+    }
+
+    fn counts(heap: &Heap) -> Vec<(String, u64)> {
+        let classes = heap.live.classes();
+        classes.map(|(name, count, _)| (name, count)).collect()
+    }
+
+    fn pair(name: &str, count: u64) -> (String, u64) {
+        (name.to_owned(), count)
+    }
+
+    #[test]
+    fn chunks_in_use_are_told_from_free_ones() {
+        let chunks = Chunks::default().used(80, 30);
+        // In a fast list: free, and nothing in the heap says so.
+        let cached = chunks.at();
+        let chunks = chunks.used(64, 2).used(208, 100);
+        // Free, 0x960 + 0x40 + 0x5160 = 0x5b00 from the start on: four whole pages behind its links.
+        assert_eq!(chunks.bytes.len(), 0x5b00);
+        let chunks = chunks.with(0x5000, false).used(208, 5);
+        let length = (chunks.bytes.len() as u64).next_multiple_of(4096) + 4096;
+        let top = length - chunks.bytes.len() as u64;
+        let chunks = chunks.with(top, true);
+        let image = Image::default().with(START, &chunks.bytes);
+        let heap = walked(&image, length, &[cached]);
+        assert_eq!(
+            counts(&heap),
+            [
+                pair("64 B blocks", 1),
+                pair("80 B blocks", 30),
+                pair("208 B blocks", 105)
+            ]
+        );
+        assert_eq!(heap.live.bytes, 64 + 30 * 80 + 105 * 208);
+        // The end of the heap is cut too, by whole pages.
+        assert_eq!(heap.free, 4 * 4096 + (top - SMALLEST - 1) / 4096 * 4096);
+        assert_eq!((heap.lost, image.gone()), (0, 0));
+    }
+
+    #[test]
+    fn the_walk_goes_on_behind_what_it_cannot_read() {
+        let chunks = Chunks::default().used(512, 64);
+        let length = chunks.bytes.len() as u64;
+        let image = Image::default().with(START, &chunks.bytes);
+        assert_eq!(
+            counts(&walked(&image, length, &[])),
+            [pair("512 B blocks", 63)]
+        );
+        // The third page is gone when its turn comes, then somebody else's data.
+        let gone = image.vanishing(START + 0x2000, START + 0x3000);
+        let heap = walked(&gone, length, &[]);
+        let other = Image::default()
+            .with(START, &chunks.bytes)
+            .with(START + 0x2000, &[0xff; 0x1000]);
+        let beside = walked(&other, length, &[]);
+        for heap in [heap, beside] {
+            // The last one before it is not described by any that could be read.
+            assert_eq!(counts(&heap), [pair("512 B blocks", 63 - 9)]);
+            assert_eq!(heap.lost, 9 * 512);
+        }
+    }
+
+    /// Sizes that lie: of nothing, beyond the end, into the middle of another, and of the whole space.
+    #[test]
+    fn sizes_that_lie_end_the_walk_or_are_passed_over() {
+        let honest = Chunks::default().used(512, 64).bytes;
+        let length = honest.len() as u64;
+        for lie in [
+            0,
+            1,
+            0x21,
+            0x200f,
+            u64::MAX,
+            LARGEST | 1,
+            (length - 0x1000) | 1,
+            0x211,
+        ] {
+            let image = Image::default()
+                .with(START, &honest)
+                .with(START + 20 * 512 + 8, &lie.to_le_bytes());
+            let heap = walked(&image, length, &[]);
+            let known = heap.live.bytes + heap.free + heap.lost;
+            assert!(known <= length, "{lie:#x}: {heap:?}");
+            assert!(heap.live.bytes >= 18 * 512, "{lie:#x}: {heap:?}");
+            assert_eq!(image.gone(), 0, "{lie:#x}");
+        }
+    }
+
+    proptest! {
+        /// Any bytes end, and give no more than is there.
+        #[test]
+        fn any_bytes_are_survived(
+            words in proptest::collection::vec(prop_oneof![any::<u64>(), 0u64..0x4000], 0..3000),
+            hole in 0u64..6,
+        ) {
+            let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+            let image = Image::default().with(START, &bytes);
+            let image = image.vanishing(START + hole * 0x1000, START + (hole + 1) * 0x1000);
+            let length = (bytes.len() as u64).next_multiple_of(4096);
+            let heap = walked(&image, length, &[]);
+            prop_assert!(heap.live.bytes + heap.free + heap.lost <= length, "{heap:?}");
+        }
     }
 
     #[test]
