@@ -95,3 +95,113 @@ fn backed(ledger: &mut Ledger, sort: Sort, mapping: &Mapping, name: &str, progra
         _ => ledger.add_member(Kind::FileClean, file, 1, of_file),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::{Image, Mappings};
+    use lowtide_core::look::{Allocator, Part};
+    use proptest::prelude::*;
+
+    const PAGE: u64 = 4096;
+    /// Of glibc's heap, of two mappings in a row, and of one where a thread's heap can begin.
+    const PLACES: [(u64, &str); 4] = [
+        (0x5555_5556_0000, "[heap]"),
+        (0x7f00_0010_0000, ""),
+        (0x7f00_0010_8000, ""),
+        (0x7f00_0400_0000, ""),
+    ];
+    const LENGTH: u64 = 8 * PAGE;
+
+    /// A process of Python and glibc whose mappings hold these bytes, all resident.
+    fn process(contents: [&[u8]; 4]) -> (Target, Image) {
+        let (mut mappings, mut image) = (Mappings::default(), Image::default());
+        for ((start, name), bytes) in PLACES.into_iter().zip(contents) {
+            image.write(start, &[0x5a; LENGTH as usize]);
+            image.write(start, bytes);
+            let mapping = Mapping {
+                start,
+                end: start + LENGTH,
+                read: true,
+                write: true,
+                rss: LENGTH,
+                anon: LENGTH,
+                ..Mapping::default()
+            };
+            mappings.push(mapping, name.as_bytes());
+        }
+        let target = Target {
+            mappings,
+            sorts: vec![Sort::Heap, Sort::Anon, Sort::Anon, Sort::Anon],
+            programs: Programs::default(),
+            allocator: Allocator::Glibc,
+            python: Some(taxonomy::Python::default()),
+            stack: 8 << 20,
+        };
+        (target, image)
+    }
+
+    fn apart(target: &Target, memory: Option<&Image>) -> (u64, Vec<Part>) {
+        let holdings = Holdings::of(target, memory).unwrap();
+        (holdings.held, holdings.ledger.into_parts())
+    }
+
+    fn bytes(parts: &[Part], kind: Kind) -> u64 {
+        let parts = parts.iter().filter(|part| part.kind == kind);
+        parts.map(|part| part.bytes.0).sum()
+    }
+
+    fn words(words: &[u64]) -> Vec<u8> {
+        let words = words.iter();
+        words.flat_map(|word| word.to_le_bytes()).collect()
+    }
+
+    #[test]
+    fn every_owner_claims_its_own() {
+        // A heap of one block in use and the end; a block of its own over both mappings in the row but for
+        // the first page; nobody's.
+        let heap = {
+            let mut heap = words(&[0, 0x1001]);
+            heap.resize(0x1000, 1);
+            heap.extend(words(&[0, (LENGTH - 0x1000) | 1]));
+            heap
+        };
+        let block = {
+            let mut block = vec![0x5a; 7 * PAGE as usize];
+            block.extend(words(&[0, (9 * PAGE) | 2]));
+            block
+        };
+        let (target, image) = process([&heap, &block, &[], &[]]);
+        let (held, parts) = apart(&target, Some(&image));
+        assert_eq!(bytes(&parts, Kind::GlibcLive), 0x1000);
+        assert_eq!(bytes(&parts, Kind::GlibcMapped), 9 * PAGE);
+        assert_eq!(bytes(&parts, Kind::OtherAnon), (7 + 8) * PAGE);
+        let sum: u64 = parts.iter().map(|part| part.bytes.0).sum();
+        assert_eq!((sum, image.gone()), (held, 0));
+        // Without a way to its memory, all is nobody's but what names say.
+        let (held, blind) = apart(&target, None);
+        assert_eq!(bytes(&blind, Kind::OtherAnon), held);
+    }
+
+    proptest! {
+        // Each is four heaps, with some thousand places where something could begin.
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        /// Whatever a process writes, the parts are what it holds, no byte more, and no page is read that
+        /// is not there.
+        #[test]
+        fn any_bytes_are_taken_apart(
+            contents in proptest::array::uniform4(
+                proptest::collection::vec(prop_oneof![any::<u64>(), 0u64..0x4000, Just(0)], 0..500),
+            ),
+        ) {
+            let contents = contents.map(|content| words(&content));
+            let [a, b, c, d] = &contents;
+            let (target, image) = process([a, b, c, d]);
+            let (held, parts) = apart(&target, Some(&image));
+            let sum: u64 = parts.iter().map(|part| part.bytes.0).sum();
+            prop_assert_eq!(sum, held, "{:#?}", parts);
+            prop_assert_eq!(image.gone(), 0);
+        }
+    }
+}
