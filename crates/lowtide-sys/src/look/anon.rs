@@ -13,7 +13,7 @@ use super::glibc::{Window, arenas, cached};
 use super::ledger::{Blocks, Ledger};
 use super::pymalloc::{self, Shape};
 use super::reserved::Reserves;
-use super::target::Target;
+use super::subject::Subject;
 use super::{refusal, unknown_allocator};
 use crate::memory::{Mapping, Memory, Pages};
 
@@ -34,7 +34,7 @@ const ONE_IN: u64 = 200;
 pub struct Anon<'a, M> {
     /// Without it, mappings are all that is told apart.
     pub memory: Option<&'a M>,
-    pub target: &'a Target,
+    pub subject: &'a Subject,
     pub ledger: Ledger,
     pub reserves: Reserves,
     /// A block that goes on in the next mapping.
@@ -65,10 +65,10 @@ impl Claims {
 }
 
 impl<'a, M: Memory> Anon<'a, M> {
-    pub fn new(target: &'a Target, memory: Option<&'a M>) -> Anon<'a, M> {
+    pub fn new(subject: &'a Subject, memory: Option<&'a M>) -> Anon<'a, M> {
         Anon {
             memory,
-            target,
+            subject,
             ledger: Ledger::default(),
             reserves: Reserves::default(),
             open: None,
@@ -130,7 +130,7 @@ impl<'a, M: Memory> Anon<'a, M> {
         if name != "[heap]" {
             self.small_objects(mapping, &pages, &mut claims);
         }
-        if self.target.allocator == Allocator::Glibc && mapping.write {
+        if self.subject.allocator == Allocator::Glibc && mapping.write {
             if name == "[heap]" {
                 self.main_heap(&pages, &mut claims);
             } else {
@@ -155,7 +155,7 @@ impl<'a, M: Memory> Anon<'a, M> {
 
     /// Zero-filled data of programs and libraries, as long as their files say.
     fn data(&mut self, pages: &Pages, claims: &mut Claims) {
-        let data = &self.target.programs.data;
+        let data = &self.subject.programs.data;
         let first = data.partition_point(|(_, to)| *to <= pages.start());
         for (from, to) in data[first..]
             .iter()
@@ -169,7 +169,7 @@ impl<'a, M: Memory> Anon<'a, M> {
     }
 
     fn small_objects(&mut self, mapping: &Mapping, pages: &Pages, claims: &mut Claims) {
-        let Some((memory, python)) = self.memory.zip(self.target.python) else {
+        let Some((memory, python)) = self.memory.zip(self.subject.python) else {
             return;
         };
         if !mapping.write {
@@ -195,7 +195,7 @@ impl<'a, M: Memory> Anon<'a, M> {
 
     fn main_heap(&mut self, pages: &Pages, claims: &mut Claims) {
         let Some(memory) = self.memory else { return };
-        let data = (self.target.libc()).and_then(|(from, to)| memory.resident(from, to).ok());
+        let data = (self.subject.libc()).and_then(|(from, to)| memory.resident(from, to).ok());
         let state = data.and_then(|data| cached::main_state(memory, &data, pages));
         let cached = state.map(|state| cached::chunks(memory, state, pages));
         let (start, end) = (pages.start(), pages.end());
@@ -250,7 +250,7 @@ impl<'a, M: Memory> Anon<'a, M> {
         if guarded && mapping.write && name != "[heap]" {
             let top = mapping
                 .start
-                .saturating_add(self.target.stack)
+                .saturating_add(self.subject.stack)
                 .min(mapping.end);
             stack = match known {
                 Some((pages, claims)) => {
@@ -260,7 +260,7 @@ impl<'a, M: Memory> Anon<'a, M> {
                         .bytes(mapping.start, top)
                         .saturating_sub(claimed.sum())
                 }
-                None if mapping.size() <= self.target.stack => left,
+                None if mapping.size() <= self.subject.stack => left,
                 None => 0,
             }
             .min(left);
@@ -282,9 +282,9 @@ impl<'a, M: Memory> Anon<'a, M> {
         if let Some(errno) = self.memory.and_then(M::refused) {
             incomplete.push(refusal(errno, "the process's memory".as_ref()));
         }
-        incomplete.extend(unknown_allocator(self.target.allocator).map(str::to_owned));
+        incomplete.extend(unknown_allocator(self.subject.allocator).map(str::to_owned));
         if self
-            .target
+            .subject
             .python
             .is_some_and(|python| python.free_threaded)
         {

@@ -96,7 +96,7 @@ impl<M: Memory> Anon<'_, M> {
         let Some(memory) = self.memory else {
             return 0;
         };
-        if self.target.allocator != Allocator::Glibc || !mapping.write || name == "[heap]" {
+        if self.subject.allocator != Allocator::Glibc || !mapping.write || name == "[heap]" {
             return 0;
         }
         let seen = mapping.start.saturating_add(NEAR).min(mapping.end);

@@ -9,7 +9,7 @@ use super::anon::Anon;
 use super::ledger::Ledger;
 use super::programs::Programs;
 use super::reserved::Reserves;
-use super::target::Target;
+use super::subject::Subject;
 use super::taxonomy::{self, Sort};
 use crate::memory::{Mapping, Memory};
 
@@ -29,18 +29,18 @@ pub struct Holdings {
 
 impl Holdings {
     /// Without `memory`, mappings are all that is told apart.
-    pub fn of(target: &Target, memory: Option<&impl Memory>) -> Result<Holdings, GapWhy> {
-        let mut anon = Anon::new(target, memory);
+    pub fn of(subject: &Subject, memory: Option<&impl Memory>) -> Result<Holdings, GapWhy> {
+        let mut anon = Anon::new(subject, memory);
         let mut counts = Counts {
-            maps: target.mappings.list.len() as u64,
+            maps: subject.mappings.list.len() as u64,
             ..Counts::default()
         };
         let mut held: u64 = 0;
         let mut before: Option<&Mapping> = None;
-        let reaches = target.reaches();
-        let mappings = target.mappings.list.iter();
-        for ((mapping, sort), reach) in mappings.zip(&target.sorts).zip(reaches) {
-            let name = target.mappings.name(mapping);
+        let reaches = subject.reaches();
+        let mappings = subject.mappings.list.iter();
+        for ((mapping, sort), reach) in mappings.zip(&subject.sorts).zip(reaches) {
+            let name = subject.mappings.name(mapping);
             counts.code_maps += u64::from(mapping.execute);
             counts.huge = counts.huge + Bytes(mapping.huge);
             held += match sort {
@@ -52,7 +52,7 @@ impl Holdings {
                 Sort::Stack => anon.ledger.add(Kind::Stack, mapping.anon),
                 Sort::Kernel => {}
                 Sort::Shared | Sort::File | Sort::Device => {
-                    backed(&mut anon.ledger, *sort, mapping, name, &target.programs);
+                    backed(&mut anon.ledger, *sort, mapping, name, &subject.programs);
                     if *sort == Sort::Shared {
                         anon.reserves.add_shared(mapping, name);
                     }
@@ -114,7 +114,7 @@ mod tests {
     const LENGTH: u64 = 8 * PAGE;
 
     /// A process of Python and glibc whose mappings hold these bytes, all resident.
-    fn process(contents: [&[u8]; 4]) -> (Target, Image) {
+    fn process(contents: [&[u8]; 4]) -> (Subject, Image) {
         let (mut mappings, mut image) = (Mappings::default(), Image::default());
         for ((start, name), bytes) in PLACES.into_iter().zip(contents) {
             image.write(start, &[0x5a; LENGTH as usize]);
@@ -130,7 +130,7 @@ mod tests {
             };
             mappings.push(mapping, name.as_bytes());
         }
-        let target = Target {
+        let subject = Subject {
             mappings,
             sorts: vec![Sort::Heap, Sort::Anon, Sort::Anon, Sort::Anon],
             programs: Programs::default(),
@@ -138,11 +138,11 @@ mod tests {
             python: Some(taxonomy::Python::default()),
             stack: 8 << 20,
         };
-        (target, image)
+        (subject, image)
     }
 
-    fn apart(target: &Target, memory: Option<&Image>) -> (u64, Vec<Part>) {
-        let holdings = Holdings::of(target, memory).unwrap();
+    fn apart(subject: &Subject, memory: Option<&Image>) -> (u64, Vec<Part>) {
+        let holdings = Holdings::of(subject, memory).unwrap();
         (holdings.held, holdings.ledger.into_parts())
     }
 
@@ -171,15 +171,15 @@ mod tests {
             block.extend(words(&[0, (9 * PAGE) | 2]));
             block
         };
-        let (target, image) = process([&heap, &block, &[], &[]]);
-        let (held, parts) = apart(&target, Some(&image));
+        let (subject, image) = process([&heap, &block, &[], &[]]);
+        let (held, parts) = apart(&subject, Some(&image));
         assert_eq!(bytes(&parts, Kind::GlibcLive), 0x1000);
         assert_eq!(bytes(&parts, Kind::GlibcMapped), 9 * PAGE);
         assert_eq!(bytes(&parts, Kind::OtherAnon), (7 + 8) * PAGE);
         let sum: u64 = parts.iter().map(|part| part.bytes.0).sum();
         assert_eq!((sum, image.gone()), (held, 0));
         // Without a way to its memory, all is nobody's but what names say.
-        let (held, blind) = apart(&target, None);
+        let (held, blind) = apart(&subject, None);
         assert_eq!(bytes(&blind, Kind::OtherAnon), held);
     }
 
@@ -197,8 +197,8 @@ mod tests {
         ) {
             let contents = contents.map(|content| words(&content));
             let [a, b, c, d] = &contents;
-            let (target, image) = process([a, b, c, d]);
-            let (held, parts) = apart(&target, Some(&image));
+            let (subject, image) = process([a, b, c, d]);
+            let (held, parts) = apart(&subject, Some(&image));
             let sum: u64 = parts.iter().map(|part| part.bytes.0).sum();
             prop_assert_eq!(sum, held, "{:#?}", parts);
             prop_assert_eq!(image.gone(), 0);

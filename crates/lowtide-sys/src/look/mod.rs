@@ -15,7 +15,7 @@ mod ledger;
 mod programs;
 mod pymalloc;
 mod reserved;
-mod target;
+mod subject;
 mod taxonomy;
 
 use std::time::{Duration, Instant};
@@ -27,7 +27,7 @@ use lowtide_core::units::{Bytes, Micros, show_bytes};
 use rustix::io::Errno;
 
 use self::holdings::Holdings;
-use self::target::Target;
+use self::subject::Subject;
 use crate::memory::{Deadline, Live, Mappings};
 use crate::proc::status::{self, Status};
 use crate::proc::{self, Proc, stat};
@@ -56,12 +56,12 @@ pub fn take(proc: &Proc, id: ProcId, options: Options) -> Result<Look, Gap> {
     if mappings.is_cut {
         incomplete.push("not all mappings could be listed in time".to_owned());
     }
-    let target = Target::new(proc, id.pid, mappings);
+    let subject = Subject::new(proc, id.pid, mappings);
     let memory = Live::open(proc, id.pid, deadline);
     if let Err(errno) = &memory {
         incomplete.push(refusal(*errno, &proc.path(id.pid, "pagemap")));
     }
-    let holdings = Holdings::of(&target, memory.as_ref().ok());
+    let holdings = Holdings::of(&subject, memory.as_ref().ok());
     let mut holdings = holdings.map_err(|why| gap(id, "memory", why))?;
     incomplete.append(&mut holdings.missing);
     // Read last, to see what changed meanwhile.
@@ -80,7 +80,7 @@ pub fn take(proc: &Proc, id: ProcId, options: Options) -> Result<Look, Gap> {
     }
     let reserves = holdings.reserves.filter(|_| !is_late);
     let reserved = reserves.map_or_else(Vec::new, |reserves| reserves.finish(proc, id.pid));
-    let python = programs::python_version(proc, id.pid, &target.mappings, target.python);
+    let python = programs::python_version(proc, id.pid, &subject.mappings, subject.python);
     // A pid that went to somebody else meanwhile would give a mixture of two processes.
     is_same(proc, id)?;
     Ok(Look {
@@ -89,9 +89,9 @@ pub fn take(proc: &Proc, id: ProcId, options: Options) -> Result<Look, Gap> {
         why: options.why,
         parts,
         held: Bytes(holdings.held) + status.swap,
-        allocator: target.allocator,
+        allocator: subject.allocator,
         reserved,
-        pools: taxonomy::pools(target.mappings.files(), cfg!(target_arch = "aarch64")),
+        pools: taxonomy::pools(subject.mappings.files(), cfg!(target_arch = "aarch64")),
         python,
         counts: holdings.counts,
         incomplete,

@@ -12,7 +12,7 @@ use crate::proc::{Proc, limits};
 const USUAL_STACK: u64 = 8 << 20;
 
 #[derive(Debug)]
-pub struct Target {
+pub struct Subject {
     pub mappings: Mappings,
     /// What each mapping is, in their order.
     pub sorts: Vec<Sort>,
@@ -23,8 +23,8 @@ pub struct Target {
     pub stack: u64,
 }
 
-impl Target {
-    pub fn new(proc: &Proc, pid: u32, mappings: Mappings) -> Target {
+impl Subject {
+    pub fn new(proc: &Proc, pid: u32, mappings: Mappings) -> Subject {
         let mut buffer = Vec::new();
         let sorter = match proc.read(pid, "mountinfo", &mut buffer) {
             Ok(()) => Sorter::new(&buffer),
@@ -36,7 +36,7 @@ impl Target {
         };
         let sort = |mapping: &Mapping| sorter.sort(mapping.device, mappings.name(mapping));
         let sorts: Vec<Sort> = mappings.list.iter().map(sort).collect();
-        Target {
+        Subject {
             programs: programs::find(proc, pid, &mappings, &sorts),
             allocator: taxonomy::allocator(mappings.files()),
             python: taxonomy::python(mappings.files()),
