@@ -17,7 +17,8 @@ fn count(look: &Look, kind: Kind, name: &str) -> u64 {
 #[test]
 fn planted_blocks_are_found_while_the_target_runs() {
     let mut job = target("churn");
-    job.until("ready");
+    // The main arena, and one for each of the two other threads.
+    assert_eq!(job.until("ready"), "3");
     let mut looks = Vec::new();
     for _ in 0..5 {
         let look = look_into(&job);

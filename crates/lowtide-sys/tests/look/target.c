@@ -67,8 +67,22 @@ static void *churn(void *seed) {
     return NULL;
 }
 
+/* How many arenas glibc itself counts, the main one among them. */
+static int arenas(void) {
+    char *text = NULL;
+    size_t length;
+    FILE *stream = open_memstream(&text, &length);
+    if (!stream || malloc_info(0, stream) || fclose(stream)) exit(1);
+    int count = 0;
+    for (char *at = text; (at = strstr(at, "<heap nr=")); at++) count++;
+    free(text);
+    return count;
+}
+
 static void run_churn(void) {
     pthread_t threads[2];
+    /* One for each thread and no more, whatever else makes glibc want another (a failed brk does). */
+    mallopt(M_ARENA_MAX, 3);
     pthread_barrier_init(&planted, NULL, 3);
     for (size_t i = 0; i < 2; i++) pthread_create(&threads[i], NULL, churn, (void *)(i + 7));
     unsigned state = 1;
@@ -78,6 +92,7 @@ static void run_churn(void) {
         churn_once(slots, &state);
     }
     pthread_barrier_wait(&planted);
+    printf("%d\n", arenas());
     say("ready");
     for (;;) {
         churn_once(slots, &state);
