@@ -186,7 +186,7 @@ impl FromStr for Cap {
 }
 
 /// Microseconds, mostly since the run began, on the monotonic clock. Wall time is kept once, in the header.
-/// In JSON every time is seconds; they come back exactly up to 2^53 microseconds, which are 285 years.
+/// In JSON every time is seconds; they come back exactly up to 2^51 microseconds, which are 71 years.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Micros(pub u64);
 
@@ -267,7 +267,7 @@ mod tests {
         let json = |at: Micros| serde_json::to_string(&at).unwrap();
         assert_eq!(json(Micros(1_500_000)), "1.5");
         assert_eq!(json(Micros(3_000_000)), "3.0");
-        for at in [1, 999_999, 1_790_000_000_123_457, (1 << 53) - 1].map(Micros) {
+        for at in [1, 999_999, 1_790_000_000_123_457, (1 << 51) - 1].map(Micros) {
             assert_eq!(serde_json::from_str::<Micros>(&json(at)).unwrap(), at);
         }
     }
