@@ -61,7 +61,8 @@ def run_tests(folder, text, ignored=()):
 
     return subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "conftest", "test_inner.py"],
-        cwd=folder, env={**os.environ, "PYTHONPATH": str(HERE), "PIDS": str(folder / "pids")},
+        # Without the plugins of all that is installed here, which take seconds to load.
+        cwd=folder, env={**os.environ, "PYTHONPATH": str(HERE), "PIDS": str(folder / "pids"), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
         preexec_fn=ignore, restore_signals=False, capture_output=True, text=True,
     )
 
