@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use lowtide_core::process::{Member, ProcId, Role};
 use lowtide_core::tree::assign::assign;
-use lowtide_core::tree::choose::{Candidate, choose};
+use lowtide_core::tree::choose::{Watchable, choose};
 use lowtide_core::tree::program::{Program, is_python};
 use lowtide_core::tree::roles;
 use lowtide_core::units::Bytes;
@@ -97,9 +97,9 @@ pub fn find_training(proc: &Proc, text: Option<&str>) -> Result<Vec<Job>, Error>
 
     let jobs = roots.into_iter().filter_map(|root| {
         let tree: Vec<usize> = (0..seen.len()).filter(|at| is_below(*at, root)).collect();
-        let candidates: Vec<Candidate<'_>> = tree
+        let candidates: Vec<Watchable<'_>> = tree
             .iter()
-            .map(|at| Candidate {
+            .map(|at| Watchable {
                 id: seen[*at].member.id,
                 role: called[*at].0,
                 facts: &seen[*at].member.facts,

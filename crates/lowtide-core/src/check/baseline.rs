@@ -1,7 +1,7 @@
 //! `--baseline OTHER`: is this run's level higher, or does it grow faster, than the other's? Both
 //! differences carry their interval; within the tolerance they count as equal.
 
-use super::{Finding, Outcome, Subject, after};
+use super::{Finding, JudgedSeries, Outcome, after};
 use crate::judge::words::pace;
 use crate::stats::{MOST_ALIKE, student_t};
 use crate::units::{Share, show_bytes};
@@ -16,7 +16,7 @@ const LEAST_FLOORS: usize = 3;
 const LEAST_WORTH: f64 = 2.0;
 
 /// The floor's mean after settling, and how sure it is.
-struct Level {
+struct SettledLevel {
     mean: f64,
     error: f64,
     worth: f64,
@@ -24,8 +24,8 @@ struct Level {
 
 pub(super) fn compare(
     tolerance: Option<Share>,
-    subject: Subject,
-    baseline: Subject,
+    subject: JudgedSeries,
+    baseline: JudgedSeries,
 ) -> Vec<Finding> {
     let tolerance = tolerance.unwrap_or(TOLERANCE);
     vec![
@@ -34,7 +34,7 @@ pub(super) fn compare(
     ]
 }
 
-fn level_of(subject: Subject) -> Option<Level> {
+fn level_of(subject: JudgedSeries) -> Option<SettledLevel> {
     let from = subject.verdict.settled_at.unwrap_or(f64::NEG_INFINITY);
     let floors: Vec<f64> = after(subject.series, from)
         .iter()
@@ -57,7 +57,7 @@ fn level_of(subject: Subject) -> Option<Level> {
         0.0
     };
     let worth = (count * (1.0 - r) / (1.0 + r)).max(LEAST_WORTH);
-    Some(Level {
+    Some(SettledLevel {
         mean,
         error: (squares / (count - 1.0) / worth).sqrt(),
         worth,
@@ -74,7 +74,7 @@ fn outcome(low: f64, high: f64, allowed: f64) -> Outcome {
     }
 }
 
-fn level(tolerance: Share, subject: Subject, baseline: Subject) -> Finding {
+fn level(tolerance: Share, subject: JudgedSeries, baseline: JudgedSeries) -> Finding {
     let name = "baseline-level";
     let (Some(this), Some(other)) = (level_of(subject), level_of(baseline)) else {
         return Finding::new(
@@ -97,7 +97,7 @@ fn level(tolerance: Share, subject: Subject, baseline: Subject) -> Finding {
     Finding::new(name, outcome(low, high, allowed), says).measured(low, high, allowed)
 }
 
-fn rate(tolerance: Share, subject: Subject, baseline: Subject) -> Finding {
+fn rate(tolerance: Share, subject: JudgedSeries, baseline: JudgedSeries) -> Finding {
     let name = "baseline-rate";
     let axis = subject.series.axis;
     if axis != baseline.series.axis {

@@ -1,13 +1,13 @@
 //! Bounds on levels that were seen: `--max-swing` (after settling), `--max-peak`, `--min-headroom`.
 
-use super::{Criteria, Finding, Headroom, Outcome, Subject, after};
+use super::{Criteria, Finding, Headroom, JudgedSeries, Outcome, after};
 use crate::judge::words::place;
 use crate::units::{Bytes, show_bytes};
 
 /// Fewer points after settling say nothing about how much it swings.
 const LEAST: usize = 3;
 
-pub(super) fn max_swing(bound: Bytes, criteria: &Criteria, subject: Subject) -> Finding {
+pub(super) fn max_swing(bound: Bytes, criteria: &Criteria, subject: JudgedSeries) -> Finding {
     let name = "max-swing";
     let axis = subject.series.axis;
     let from = match (&criteria.settled_by, subject.verdict.settled_at) {
@@ -43,7 +43,7 @@ pub(super) fn max_swing(bound: Bytes, criteria: &Criteria, subject: Subject) -> 
     Finding::new(name, outcome, says).measured(swing, swing, bound.as_f64())
 }
 
-fn peak(subject: Subject) -> Option<(f64, f64)> {
+fn peak(subject: JudgedSeries) -> Option<(f64, f64)> {
     subject
         .series
         .buckets()
@@ -52,7 +52,7 @@ fn peak(subject: Subject) -> Option<(f64, f64)> {
         .max_by(|a, b| a.0.total_cmp(&b.0))
 }
 
-pub(super) fn max_peak(bound: Bytes, subject: Subject) -> Finding {
+pub(super) fn max_peak(bound: Bytes, subject: JudgedSeries) -> Finding {
     let name = "max-peak";
     let Some((peak, at)) = peak(subject) else {
         return Finding::new(name, Outcome::Inconclusive, "there is no point".to_owned());
@@ -70,7 +70,7 @@ pub(super) fn max_peak(bound: Bytes, subject: Subject) -> Finding {
     Finding::new(name, outcome, says).measured(peak, peak, bound.as_f64())
 }
 
-pub(super) fn min_headroom(bound: &Headroom, subject: Subject) -> Finding {
+pub(super) fn min_headroom(bound: &Headroom, subject: JudgedSeries) -> Finding {
     let name = "min-headroom";
     let (Some(limit), Some((peak, _))) = (subject.verdict.limit, peak(subject)) else {
         return Finding::new(

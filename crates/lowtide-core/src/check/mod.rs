@@ -35,7 +35,7 @@ pub struct Criteria {
 
 /// A run as the criteria see it.
 #[derive(Clone, Copy, Debug)]
-pub struct Subject<'a> {
+pub struct JudgedSeries<'a> {
     pub series: &'a Series,
     pub verdict: &'a Verdict,
 }
@@ -82,7 +82,11 @@ impl Finding {
 }
 
 /// All findings, the most important question first.
-pub fn check(criteria: &Criteria, subject: Subject, baseline: Option<Subject>) -> Vec<Finding> {
+pub fn check(
+    criteria: &Criteria,
+    subject: JudgedSeries,
+    baseline: Option<JudgedSeries>,
+) -> Vec<Finding> {
     let mut findings = Vec::new();
     match &criteria.max_rate {
         Some(bound) => findings.push(rate::max_rate(bound, subject)),
@@ -150,7 +154,7 @@ fn no_leak(criteria: &Criteria, verdict: &Verdict) -> Option<Finding> {
     Some(Finding::new("no-leak", outcome, says))
 }
 
-fn min_steps(steps: f64, subject: Subject) -> Finding {
+fn min_steps(steps: f64, subject: JudgedSeries) -> Finding {
     let axis = subject.series.axis;
     let last = subject.series.buckets().last().map_or(0.0, |b| b.last);
     let (outcome, says) = if axis != Axis::Step {

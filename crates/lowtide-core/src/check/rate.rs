@@ -1,11 +1,11 @@
 //! `--max-rate`: the floor rises by no more than so much, with the interval of its slope.
 
-use super::{Finding, Outcome, RateBound, Subject};
+use super::{Finding, JudgedSeries, Outcome, RateBound};
 use crate::judge::words::pace;
 use crate::series::Series;
 use crate::verdict::{Axis, Class, Verdict};
 
-pub(super) fn max_rate(bound: &RateBound, subject: Subject) -> Finding {
+pub(super) fn max_rate(bound: &RateBound, subject: JudgedSeries) -> Finding {
     let axis = subject.series.axis;
     let name = "max-rate";
     let Some(scale) = scale(bound.per, subject.series) else {

@@ -1,6 +1,6 @@
 //! `--settled-by step:90`: growth has ended there, and the floor does not rise after it.
 
-use super::{Criteria, Finding, Outcome, SettleBound, Subject, after};
+use super::{Criteria, Finding, JudgedSeries, Outcome, SettleBound, after};
 use crate::judge::words::place;
 use crate::stats::{noise, slope_interval};
 use crate::units::show_bytes;
@@ -13,7 +13,11 @@ const LEVEL: f64 = 0.02;
 /// Points after the bound without which nothing is said: a slope needs two and its error a third.
 const LEAST: usize = 3;
 
-pub(super) fn settled_by(bound: &SettleBound, criteria: &Criteria, subject: Subject) -> Finding {
+pub(super) fn settled_by(
+    bound: &SettleBound,
+    criteria: &Criteria,
+    subject: JudgedSeries,
+) -> Finding {
     let name = "settled-by";
     let (series, verdict) = (subject.series, subject.verdict);
     if series.axis != bound.axis {
@@ -73,7 +77,7 @@ pub(super) fn settled_by(bound: &SettleBound, criteria: &Criteria, subject: Subj
 }
 
 /// What the floor does from the bound on, when the verdict leaves it open.
-fn drift(bound: &SettleBound, criteria: &Criteria, subject: Subject) -> Finding {
+fn drift(bound: &SettleBound, criteria: &Criteria, subject: JudgedSeries) -> Finding {
     let rest = after(subject.series, bound.at);
     let xs: Vec<f64> = rest.iter().map(|b| b.floor_at).collect();
     let floors: Vec<f64> = rest.iter().map(|b| b.floor).collect();
@@ -104,7 +108,7 @@ fn drift(bound: &SettleBound, criteria: &Criteria, subject: Subject) -> Finding 
     Finding::new("settled-by", outcome, says).measured(low, high, allowed)
 }
 
-fn usual_gap(subject: Subject) -> f64 {
+fn usual_gap(subject: JudgedSeries) -> f64 {
     let mut gaps: Vec<f64> = subject
         .series
         .buckets()

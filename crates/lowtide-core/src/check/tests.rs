@@ -41,7 +41,7 @@ fn outcome_as(
 ) -> (Outcome, Vec<Finding>) {
     let mut verdict = judge(series, context);
     verdict.verdict = class;
-    let subject = Subject {
+    let subject = JudgedSeries {
         series,
         verdict: &verdict,
     };
@@ -208,11 +208,11 @@ fn a_regression_needs_more_than_a_difference() {
                 tolerance: Some(Share(0.05)),
                 ..Criteria::default()
             },
-            Subject {
+            JudgedSeries {
                 series,
                 verdict: &verdict,
             },
-            Some(Subject {
+            Some(JudgedSeries {
                 series: base,
                 verdict: &base_verdict,
             }),
@@ -271,7 +271,7 @@ fn under_way(series: &Series) -> Verdict {
 fn a_predicted_end_passes_nothing() {
     let series = line(5e6);
     let of = |criteria: &Criteria, verdict: &Verdict| {
-        let subject = Subject {
+        let subject = JudgedSeries {
             series: &series,
             verdict,
         };
@@ -311,7 +311,7 @@ fn whether_it_fits_is_asked_for_by_itself() {
         fits: true,
         ..Criteria::default()
     };
-    let subject = Subject {
+    let subject = JudgedSeries {
         series: &series,
         verdict: &verdict,
     };

@@ -5,11 +5,11 @@
 //! Two counts with a level and a slope each are compared by the likelihood of what they leave over.
 //! Neighbouring floor points resemble each other, so n of them are worth fewer (`stats::worth`).
 
-use crate::judge::Looked;
+use crate::judge::Examined;
 use crate::judge::excursion::Excursion;
-use crate::judge::line::Line;
+use crate::judge::line::FloorLine;
 use crate::judge::words::{percent, unit};
-use crate::run::happened::Happened;
+use crate::run::occurrences::Occurrences;
 use crate::run::parts::Held;
 use crate::series::Series;
 use crate::stats;
@@ -44,8 +44,8 @@ const LEAST_VALLEYS: usize = 6;
 
 /// What was counted beside the floor.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Counted<'a> {
-    pub happened: Option<&'a Happened>,
+pub(crate) struct CountedBeside<'a> {
+    pub occurrences: Option<&'a Occurrences>,
     pub held: Option<&'a Held>,
     /// Slow steps may be recompilations.
     pub compiles: bool,
@@ -65,8 +65,8 @@ struct Try {
 pub(crate) fn drivers(
     verdict: &Verdict,
     series: &Series,
-    looked: &Looked,
-    counted: Counted<'_>,
+    examined: &Examined,
+    counted: CountedBeside<'_>,
 ) -> Vec<Driver> {
     let Some(growth) = &verdict.growth else {
         return Vec::new();
@@ -79,14 +79,14 @@ pub(crate) fn drivers(
     } else {
         growth.to
     };
-    let excursions = unmarked(series, verdict.axis, counted.happened);
-    let line = floor(looked, growth.from, until, &excursions);
+    let excursions = unmarked(series, verdict.axis, counted.occurrences);
+    let line = floor(examined, growth.from, until, &excursions);
     if line.len() < LEAST_POINTS {
         return Vec::new();
     }
     let grain = GRAIN * growth.bytes.abs();
     let noise = stats::noise(&line.ys).max(grain);
-    let mut all = all_units(verdict, series, looked, counted, &line);
+    let mut all = all_units(verdict, series, examined, counted, &line);
     let over = |x: &f64| excursions.partition_point(|one| one.to < *x) as f64;
     let units: Vec<f64> = line.xs.iter().map(over).collect();
     if different(&units) > LEAST_UNITS {
@@ -116,7 +116,7 @@ pub(crate) fn drivers(
                 noise,
                 (tied, next, first),
                 verdict,
-                looked,
+                examined,
             )
         })
         .collect()
@@ -124,8 +124,8 @@ pub(crate) fn drivers(
 
 /// The floor of the growing part. Where there are excursions, what lies between them: a bucket that
 /// holds one does not tell on which side of it its floor was, and valleys would be one to each.
-fn floor(looked: &Looked, from: f64, until: f64, excursions: &[Excursion]) -> Line {
-    let cut = |line: &Line| {
+fn floor(examined: &Examined, from: f64, until: f64, excursions: &[Excursion]) -> FloorLine {
+    let cut = |line: &FloorLine| {
         let after = f64::next_up(until);
         line.from(from).until(if until.is_finite() {
             after
@@ -133,18 +133,18 @@ fn floor(looked: &Looked, from: f64, until: f64, excursions: &[Excursion]) -> Li
             f64::INFINITY
         })
     };
-    let left = between(cut(&looked.fine), excursions);
+    let left = between(cut(&examined.fine), excursions);
     if !excursions.is_empty() && left.len() >= LEAST_POINTS {
         return left;
     }
-    let valleys = looked.valleys.as_ref().map(cut);
+    let valleys = examined.valleys.as_ref().map(cut);
     match valleys.filter(|valleys| valleys.len() >= LEAST_VALLEYS) {
         Some(valleys) => valleys,
-        None => cut(&looked.fine),
+        None => cut(&examined.fine),
     }
 }
 
-fn attempt(name: &'static str, units: Vec<f64>, line: &Line, noise: f64) -> Option<Try> {
+fn attempt(name: &'static str, units: Vec<f64>, line: &FloorLine, noise: f64) -> Option<Try> {
     let fit = stats::fit(&units, &line.ys)?;
     let left: Vec<f64> = units
         .iter()
@@ -230,12 +230,12 @@ fn order_ties(tries: &mut [Try], said: Option<&str>) {
 
 fn tell(
     this: &Try,
-    line: &Line,
+    line: &FloorLine,
     growing: f64,
     noise: f64,
     (tied, margin, first): (bool, Option<f64>, &str),
     verdict: &Verdict,
-    looked: &Looked,
+    examined: &Examined,
 ) -> Driver {
     // The size of a unit is that of the growing part; a plateau says nothing about it.
     let part = line
@@ -251,9 +251,9 @@ fn tell(
     ));
     let seen = units.last().unwrap_or(&0.0) - units.first().unwrap_or(&0.0);
     let parts_at = tied
-        .then(|| parts_at(first, this.name, line, looked))
+        .then(|| parts_at(first, this.name, line, examined))
         .flatten();
-    let mut says = in_words(this, (per_unit, low, high), seen, looked);
+    let mut says = in_words(this, (per_unit, low, high), seen, examined);
     if tied {
         says += &format!(
             "; {}",
@@ -279,7 +279,7 @@ fn in_words(
     this: &Try,
     (per_unit, low, high): (f64, f64, f64),
     seen: f64,
-    looked: &Looked,
+    examined: &Examined,
 ) -> String {
     let explained = percent(this.fit.explained);
     if this.name == "file-bytes" {
@@ -288,7 +288,9 @@ fn in_words(
             show_bytes(seen)
         );
     }
-    let counted = looked.epoch.is_some_and(|e| e.examples_per_step.is_some());
+    let counted = examined
+        .epoch
+        .is_some_and(|e| e.examples_per_step.is_some());
     let unit = match this.name {
         // How many examples a step takes is not known: then the steps of the first pass count.
         "new-example" if !counted => "step of the first epoch",
@@ -303,10 +305,10 @@ fn in_words(
 }
 
 /// Where the two will part, if that can be said.
-fn parts_at(first: &str, other: &str, line: &Line, looked: &Looked) -> Option<f64> {
+fn parts_at(first: &str, other: &str, line: &FloorLine, examined: &Examined) -> Option<f64> {
     let pair = [first, other];
     if pair.contains(&"new-example") {
-        return looked
+        return examined
             .epoch
             .map(|e| e.end())
             .filter(|end| *end > line.last_x());

@@ -1,7 +1,7 @@
 //! Gathers the signs: from a run with all that it remembers, or from a bare series.
 
 use crate::judge::words::percent;
-use crate::judge::{Looked, looked_at};
+use crate::judge::{Examined, examined};
 use crate::look::{self, Kind, Look, Reserved};
 use crate::mark::Phase;
 use crate::point::Context;
@@ -17,8 +17,8 @@ use crate::verdict::{Axis, Class, Verdict};
 use super::driver::{self, drivers};
 use super::memory;
 use super::signs::{
-    Blocks, Climb, Copies, Counted, Course, EpochSign, Excursion, InsideSign, ReservedSign,
-    RoleSign, Signs, Span,
+    Blocks, Climb, Copies, Counted, Course, EpochSign, FirstAndLast, InsideSign, PhaseExcursion,
+    ReservedSign, RoleSign, Signs,
 };
 
 /// Blocks below this are nodes and headers; tensors and pictures are larger.
@@ -32,17 +32,17 @@ const LARGE_BLOCK: std::ops::Range<f64> = 131_072.0..33_554_432.0;
 
 /// A bare series: nothing but its course.
 pub(crate) fn of_series(verdict: &Verdict, series: &Series, context: &Context) -> Signs {
-    let looked = looked_at(series, context);
+    let examined = examined(series, context);
     let mut signs = Signs::blank(verdict.verdict, verdict.axis, verdict.meter);
     signs.job.name = verdict.source.clone();
-    signs.drivers = drivers(verdict, series, &looked, driver::Counted::default());
-    course(&mut signs, verdict, &looked);
+    signs.drivers = drivers(verdict, series, &examined, driver::CountedBeside::default());
+    course(&mut signs, verdict, &examined);
     signs
 }
 
 /// A recording.
 pub(crate) fn of_run(run: &Run, verdict: &Verdict, series: &Series, context: &Context) -> Signs {
-    let looked = looked_at(series, context);
+    let examined = examined(series, context);
     let id = verdict.process.as_ref().and_then(|process| process.id);
     let track = id.and_then(|id| run.process(id));
     let mut signs = Signs::blank(verdict.verdict, verdict.axis, verdict.meter);
@@ -50,53 +50,59 @@ pub(crate) fn of_run(run: &Run, verdict: &Verdict, series: &Series, context: &Co
     signs.drivers = drivers(
         verdict,
         series,
-        &looked,
-        driver::Counted {
-            happened: Some(&run.happened),
+        &examined,
+        driver::CountedBeside {
+            occurrences: Some(&run.occurrences),
             held: track.map(|track| &track.parts),
             compiles: track.is_some_and(|track| track.member.facts.libtorch),
         },
     );
-    course(&mut signs, verdict, &looked);
+    course(&mut signs, verdict, &examined);
     signs.job.name = run.header().name.clone();
     signs.job.command = run.header().command.clone();
     if let Some(track) = track {
-        of_process(&mut signs, run, track, &looked, verdict.axis == Axis::Step);
+        of_process(
+            &mut signs,
+            run,
+            track,
+            &examined,
+            verdict.axis == Axis::Step,
+        );
     }
     of_tree(&mut signs, run, verdict.axis == Axis::Step);
     signs.counted = counted(run);
-    signs.around = span(run.around.0.first(), run.around.0.last());
+    signs.surroundings = span(run.surroundings.0.first(), run.surroundings.0.last());
     signs
 }
 
-fn span<T: Copy>(first: Option<&T>, last: Option<&T>) -> Option<Span<T>> {
-    Some(Span {
+fn span<T: Copy>(first: Option<&T>, last: Option<&T>) -> Option<FirstAndLast<T>> {
+    Some(FirstAndLast {
         first: *first?,
         last: *last?,
     })
 }
 
-fn course(signs: &mut Signs, verdict: &Verdict, looked: &Looked) {
+fn course(signs: &mut Signs, verdict: &Verdict, examined: &Examined) {
     signs.growing = verdict.growing || verdict.verdict == Class::Leak;
     signs.bound = verdict.bound.clone();
     let growth = verdict.growth.as_ref();
     let (from, to) = growth.map_or((0.0, 0.0), |growth| (growth.from, growth.to));
-    let part = looked.fine.from(from).until(f64::next_up(to));
+    let part = examined.fine.from(from).until(f64::next_up(to));
     signs.course = Course {
         grew: growth.map_or(0.0, |growth| growth.bytes),
         level: verdict.floor.last,
         from,
         to,
-        begin: looked.fine.first_x(),
-        end: looked.fine.last_x(),
+        begin: examined.fine.first_x(),
+        end: examined.fine.last_x(),
         settled: verdict.settled_at,
         creeps: verdict.creep,
         rate: growth.map_or(0.0, |g| g.bytes / (g.to - g.from).max(f64::MIN_POSITIVE)),
         rises: stats::effective_rises(&part.ys),
-        teeth: looked.valleys.is_some(),
+        teeth: examined.valleys.is_some(),
         decides_at: verdict.decides_at,
     };
-    signs.epoch = looked.epoch.map(|epoch| EpochSign {
+    signs.epoch = examined.epoch.map(|epoch| EpochSign {
         steps: epoch.steps,
         begin: epoch.begin,
         end: epoch.end(),
@@ -107,7 +113,13 @@ fn course(signs: &mut Signs, verdict: &Verdict, looked: &Looked) {
     });
 }
 
-fn of_process(signs: &mut Signs, run: &Run, track: &ProcessTrack, looked: &Looked, on_steps: bool) {
+fn of_process(
+    signs: &mut Signs,
+    run: &Run,
+    track: &ProcessTrack,
+    examined: &Examined,
+    on_steps: bool,
+) {
     let facts = &track.member.facts;
     signs.job.role = track.member.role.name().to_owned();
     signs.job.argv = track.command();
@@ -123,7 +135,7 @@ fn of_process(signs: &mut Signs, run: &Run, track: &ProcessTrack, looked: &Looke
         false => look.at.seconds() < signs.course.begin,
     });
     let told = memory::comparable(&looks[begun..]);
-    let floor = |look: &memory::Looked| floor_at(looked, on_steps, look);
+    let floor = |look: &memory::Looked| floor_at(examined, on_steps, look);
     if let Some((first, last)) = memory::pair(&told, floor) {
         let role = track.member.role.to_string();
         let mut memory = memory::memory(looks, (first, last), &role);
@@ -144,7 +156,7 @@ fn of_process(signs: &mut Signs, run: &Run, track: &ProcessTrack, looked: &Looke
             memory::without_shares(memory);
         }
         let (first, last) = (&first.0, &last.0);
-        signs.counts = Some(Span {
+        signs.counts = Some(FirstAndLast {
             first: first.counts,
             last: last.counts,
         });
@@ -178,16 +190,16 @@ fn of_process(signs: &mut Signs, run: &Run, track: &ProcessTrack, looked: &Looke
 
 /// The floor at a look: the lowest of the points around it, on the line of valleys where there are
 /// teeth.
-fn floor_at(looked: &Looked, on_steps: bool, look: &memory::Looked) -> Option<f64> {
+fn floor_at(examined: &Examined, on_steps: bool, look: &memory::Looked) -> Option<f64> {
     const AROUND: usize = 2;
-    let line = looked.valleys.as_ref().unwrap_or(&looked.fine);
+    let line = examined.valleys.as_ref().unwrap_or(&examined.fine);
     let x = if on_steps {
         look.1? as f64
     } else {
         look.0.at.seconds()
     };
     let at = line.xs.partition_point(|v| *v < x);
-    if looked.valleys.is_some() {
+    if examined.valleys.is_some() {
         let (from, to) = (at.checked_sub(1)?, at);
         let (x0, x1) = (line.xs[from], *line.xs.get(to)?);
         let share = (x - x0) / (x1 - x0).max(f64::MIN_POSITIVE);
@@ -257,14 +269,14 @@ fn reserved(first: &Look, last: &Look) -> Option<ReservedSign> {
     (found.pieces > 0).then_some(found)
 }
 
-fn excursion(held: &Held, phase: Phase) -> Excursion {
+fn excursion(held: &Held, phase: Phase) -> PhaseExcursion {
     let of: Vec<&Episode> = held.episodes.iter().filter(|e| e.phase == phase).collect();
     let middle = |value: fn(&Episode) -> f64| {
         let mut values: Vec<f64> = of.iter().map(|e| value(e)).collect();
         stats::median(&mut values).unwrap_or(0.0)
     };
     let rises = || of.iter().map(|e| e.peak - e.before);
-    Excursion {
+    PhaseExcursion {
         seen: of.len(),
         rise: middle(|e| e.peak - e.before),
         least: rises().reduce(f64::min).unwrap_or(0.0),
@@ -346,7 +358,7 @@ fn copied(track: &ProcessTrack) -> Option<Copies> {
 }
 
 /// What it held when training began, and last.
-fn trained(held: &Held, on_steps: bool, begin: f64) -> Option<Span<Parts>> {
+fn trained(held: &Held, on_steps: bool, begin: f64) -> Option<FirstAndLast<Parts>> {
     let mut since = held.parts.iter().filter(|p| trains(p, on_steps, begin));
     span(since.next().or(held.parts.first()), held.parts.last())
 }
@@ -375,19 +387,19 @@ fn nearest(held: &Held, seconds: f64) -> Option<&Parts> {
 }
 
 fn counted(run: &Run) -> Counted {
-    let happened = &run.happened;
-    let starts = &happened.worker_starts;
-    let later = happened.evaluations.first().map_or(0.0, |first| {
+    let occurrences = &run.occurrences;
+    let starts = &occurrences.worker_starts;
+    let later = occurrences.evaluations.first().map_or(0.0, |first| {
         starts.total() as f64 - starts.before(first.seconds, |at| Some(at.seconds))
     });
     Counted {
-        evaluations: happened.evaluations.total(),
-        saves: happened.saves.total(),
-        logs: happened.logs.total(),
-        epochs: happened.epochs.total(),
+        evaluations: occurrences.evaluations.total(),
+        saves: occurrences.saves.total(),
+        logs: occurrences.logs.total(),
+        epochs: occurrences.epochs.total(),
         worker_starts: starts.total(),
         later_workers: later as u64,
-        slow_steps: happened.slow_steps.total(),
-        paced: happened.paced(),
+        slow_steps: occurrences.slow_steps.total(),
+        paced: occurrences.paced(),
     }
 }

@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 
 use crate::look::{Counts, Kind, Pool, PythonVersion};
-use crate::run::around::Surroundings;
 use crate::run::inside::{Cleaned, Inside};
 use crate::run::parts::Parts;
+use crate::run::surroundings::Surroundings;
 use crate::verdict::{Axis, Bound, Class, Meter};
 
 use super::{Driver, Memory};
@@ -16,7 +16,7 @@ const FILLS: f64 = 0.9;
 
 /// First and last of something.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Span<T> {
+pub(crate) struct FirstAndLast<T> {
     pub first: T,
     pub last: T,
 }
@@ -35,11 +35,11 @@ pub(crate) struct Signs {
     pub course: Course,
     pub drivers: Vec<Driver>,
     pub epoch: Option<EpochSign>,
-    pub job: Job,
+    pub job: JobSigns,
     pub memory: Option<Memory>,
     /// Time ran out in a look: what was not read counts as memory of no kind.
     pub unread: bool,
-    pub counts: Option<Span<Counts>>,
+    pub counts: Option<FirstAndLast<Counts>>,
     /// Growth of glibc's blocks by size, from the looks.
     pub blocks: Option<Blocks>,
     /// Freed but held by glibc at the later look.
@@ -52,7 +52,7 @@ pub(crate) struct Signs {
     pub pools: Vec<Pool>,
     pub python: Option<PythonVersion>,
     /// Of the suspect process.
-    pub parts: Option<Span<Parts>>,
+    pub parts: Option<FirstAndLast<Parts>>,
     pub threads: Option<Climb>,
     /// Open files of it; they are counted rarely.
     pub files: Option<Climb>,
@@ -60,10 +60,10 @@ pub(crate) struct Signs {
     pub roles: Vec<RoleSign>,
     /// What forked processes copied; none without any that was looked at carefully.
     pub copies: Option<Copies>,
-    pub evaluation: Excursion,
-    pub save: Excursion,
+    pub evaluation: PhaseExcursion,
+    pub save: PhaseExcursion,
     pub counted: Counted,
-    pub around: Option<Span<Surroundings>>,
+    pub surroundings: Option<FirstAndLast<Surroundings>>,
     /// Growth of the watched process and of everything.
     pub watched_grew: Option<f64>,
     pub tree_grew: Option<f64>,
@@ -127,7 +127,7 @@ pub(crate) struct EpochSign {
 }
 
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Job {
+pub(crate) struct JobSigns {
     pub name: String,
     pub command: Vec<String>,
     /// Of the suspect process.
@@ -151,7 +151,7 @@ pub(crate) struct Blocks {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct InsideSign {
     pub looks: usize,
-    pub span: Span<Inside>,
+    pub span: FirstAndLast<Inside>,
     /// What the process grew by between the two.
     pub held: f64,
     pub cleaned: BTreeMap<String, Cleaned>,
@@ -186,7 +186,7 @@ impl Copies {
 
 /// What evaluations, or saves, took on top.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Excursion {
+pub(crate) struct PhaseExcursion {
     pub seen: usize,
     /// The usual height above what training held before, the smallest and the largest.
     pub rise: f64,
@@ -221,7 +221,7 @@ impl Signs {
             course: Course::default(),
             drivers: Vec::new(),
             epoch: None,
-            job: Job::default(),
+            job: JobSigns::default(),
             memory: None,
             unread: false,
             counts: None,
@@ -237,10 +237,10 @@ impl Signs {
             inside: None,
             roles: Vec::new(),
             copies: None,
-            evaluation: Excursion::default(),
-            save: Excursion::default(),
+            evaluation: PhaseExcursion::default(),
+            save: PhaseExcursion::default(),
             counted: Counted::default(),
-            around: None,
+            surroundings: None,
             watched_grew: None,
             tree_grew: None,
             ranks: Vec::new(),

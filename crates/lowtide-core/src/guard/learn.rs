@@ -54,7 +54,7 @@ pub(super) struct Learnt {
     save_bytes: Option<f64>,
     /// Saves that are over, in this attempt.
     saves: u32,
-    levels: VecDeque<Level>,
+    levels: VecDeque<StepFloor>,
     /// Seconds, bytes in use, and how far the peak since the last tick was above them.
     ticks: VecDeque<(f64, f64, f64)>,
     /// How late these ticks were, in seconds; the machine is as busy for the next attempt.
@@ -72,7 +72,7 @@ struct Save {
 
 /// The lowest level seen at one step.
 #[derive(Clone, Copy, Debug)]
-struct Level {
+struct StepFloor {
     step: Option<u64>,
     seconds: f64,
     floor: f64,
@@ -202,7 +202,7 @@ impl Learnt {
             Some(level) if step.is_some() && level.step == step => {
                 level.floor = level.floor.min(used)
             }
-            _ => self.levels.push_back(Level {
+            _ => self.levels.push_back(StepFloor {
                 step,
                 seconds: running,
                 floor: used,
@@ -213,19 +213,20 @@ impl Learnt {
         }
     }
 
-    pub fn furthest(&self) -> Option<u64> {
+    pub fn step_of_this_attempt(&self) -> Option<u64> {
         self.steps.values().max().copied()
     }
 
     /// Steps done in this attempt.
     pub fn steps_done(&self) -> u64 {
         let first = self.first_step.unwrap_or(0);
-        self.furthest().map_or(0, |step| step.saturating_sub(first))
+        self.step_of_this_attempt()
+            .map_or(0, |step| step.saturating_sub(first))
     }
 
     pub fn steps_left(&self) -> Option<u64> {
         let total = self.total.filter(|total| *total > 0)?;
-        Some(total.saturating_sub(self.furthest()?))
+        Some(total.saturating_sub(self.step_of_this_attempt()?))
     }
 
     pub fn step_seconds(&self) -> Option<f64> {

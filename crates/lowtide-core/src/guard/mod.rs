@@ -8,11 +8,11 @@
 //! nothing is done; growth that is predicted to end below the limit is let through.
 
 mod learn;
-mod room;
 #[cfg(test)]
 mod tests;
+mod tightest;
 
-pub use room::tightest;
+pub use tightest::tightest;
 
 use crate::mark::Mark;
 use crate::sample::{Limit, LimitFrom, Sample};
@@ -38,7 +38,7 @@ pub enum Decision {
 
 /// A decision with its reason.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Outcome {
+pub struct Ruling {
     pub decision: Decision,
     /// In words, for people and the recording; empty with `Watch`.
     pub why: String,
@@ -193,8 +193,8 @@ impl Policy {
     }
 
     /// The furthest step that any rank has told.
-    pub fn furthest(&self) -> Option<u64> {
-        self.learnt.furthest()
+    pub fn step_of_this_attempt(&self) -> Option<u64> {
+        self.learnt.step_of_this_attempt()
     }
 
     /// A guard carries out what is decided.
@@ -211,7 +211,7 @@ impl Policy {
         (GRACE * ((ahead + 1) as f64 * step + save)).max(LEAST_GRACE)
     }
 
-    pub fn tick(&mut self, now: &Situation) -> Outcome {
+    pub fn tick(&mut self, now: &Situation) -> Ruling {
         self.pass_time(now);
         let limit = tightest(now.sample);
         let used = limit.as_ref().map(|limit| limit.used.as_f64());
@@ -220,16 +220,16 @@ impl Policy {
             return self.by_the_clock(now);
         };
         let look_within = self.is_close(&limit).then_some(CLOSE_LOOK);
-        let outcome = |(decision, why)| Outcome {
+        let ruling = |(decision, why)| Ruling {
             decision,
             why,
             look_within,
         };
         if !self.acts && self.stage == Stage::Watching {
-            return outcome(self.warning(now, &limit));
+            return ruling(self.warning(now, &limit));
         }
         if self.stage == Stage::Killed || now.stopped {
-            return outcome(NOTHING);
+            return ruling(NOTHING);
         }
         if self.trains(now) && self.runs_out(&limit) {
             self.stage = Stage::Killed;
@@ -239,10 +239,10 @@ impl Policy {
                 limit.from,
                 show_bytes(self.learnt.raw_slope())
             );
-            return outcome((Decision::Kill, why));
+            return ruling((Decision::Kill, why));
         }
         if let Some(done) = self.see_it_through() {
-            return outcome(done);
+            return ruling(done);
         }
         let mut found = self.by_the_clock(now);
         found.look_within = look_within;
@@ -261,7 +261,7 @@ impl Policy {
         }
         match self.warning(now, &limit) {
             (Decision::Watch, _) => found,
-            warning => outcome(warning),
+            warning => ruling(warning),
         }
     }
 
@@ -326,16 +326,16 @@ impl Policy {
         AHEAD_RANKS.max(heard)
     }
 
-    fn ask(&mut self, now: &Situation, why: String, look_within: Option<Micros>) -> Outcome {
+    fn ask(&mut self, now: &Situation, why: String, look_within: Option<Micros>) -> Ruling {
         let ahead = self.ahead(now.trainers);
         self.stage = Stage::Asked {
             since: self.running,
             grace: self.grace(ahead),
             saves: self.learnt.saves(),
         };
-        Outcome {
+        Ruling {
             decision: Decision::Ask {
-                stop_at: self.furthest().map(|step| step + ahead),
+                stop_at: self.step_of_this_attempt().map(|step| step + ahead),
             },
             why,
             look_within,
@@ -343,7 +343,7 @@ impl Policy {
     }
 
     /// `--restart-every`.
-    fn by_the_clock(&mut self, now: &Situation) -> Outcome {
+    fn by_the_clock(&mut self, now: &Situation) -> Ruling {
         let due = match self.every {
             Some(Every::Seconds(seconds)) => self.running >= seconds,
             Some(Every::Steps(steps)) => self.learnt.steps_done() >= steps,
@@ -351,7 +351,7 @@ impl Policy {
         };
         let due = due && self.stage == Stage::Watching && !now.stopped && !self.ends_soon(now);
         if !due {
-            return Outcome {
+            return Ruling {
                 decision: Decision::Watch,
                 why: String::new(),
                 look_within: None,
@@ -370,7 +370,8 @@ impl Policy {
     /// The loop is past its first steps. A job that tells no steps may be loading its model for minutes:
     /// there, only growth that lasted and kept its pace counts.
     fn trains(&self, now: &Situation) -> bool {
-        self.learnt.baseline().is_some() && (self.furthest().is_some() || now.verdict.steady)
+        self.learnt.baseline().is_some()
+            && (self.step_of_this_attempt().is_some() || now.verdict.steady)
     }
 
     /// What is left will not last for the usual interval between looks.

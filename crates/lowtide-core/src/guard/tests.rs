@@ -18,7 +18,7 @@ fn bytes(mb: f64) -> Bytes {
 }
 
 /// A job that is watched: time passes, steps are marked, its level is what the test says.
-struct Job {
+struct ScriptedJob {
     policy: Policy,
     at: f64,
     step: u64,
@@ -32,9 +32,9 @@ struct Job {
     late: f64,
 }
 
-impl Job {
-    fn new() -> Job {
-        Job {
+impl ScriptedJob {
+    fn new() -> ScriptedJob {
+        ScriptedJob {
             policy: Policy::new(None),
             at: 0.0,
             step: 0,
@@ -88,7 +88,7 @@ impl Job {
     }
 
     /// One tick, `seconds` after the last.
-    fn tick(&mut self, seconds: f64, used: f64) -> Outcome {
+    fn tick(&mut self, seconds: f64, used: f64) -> Ruling {
         self.at += seconds;
         let sample = self.sample(used);
         self.policy.tick(&Situation {
@@ -100,7 +100,7 @@ impl Job {
     }
 
     /// One step of a second, looked at twice.
-    fn step(&mut self, used: f64) -> Outcome {
+    fn step(&mut self, used: f64) -> Ruling {
         self.step += 1;
         self.mark(Phase::Train);
         let first = self.tick(0.5, used);
@@ -113,12 +113,12 @@ impl Job {
     }
 
     /// Steps until something beyond a warning is decided: the level then, and what it was.
-    fn until_decided(&mut self, most: u64, level: impl Fn(u64) -> f64) -> Option<(f64, Outcome)> {
+    fn until_decided(&mut self, most: u64, level: impl Fn(u64) -> f64) -> Option<(f64, Ruling)> {
         for _ in 0..most {
             let used = level(self.step + 1);
-            let outcome = self.step(used);
-            if !matches!(outcome.decision, Decision::Watch | Decision::Warn) {
-                return Some((used, outcome));
+            let ruling = self.step(used);
+            if !matches!(ruling.decision, Decision::Watch | Decision::Warn) {
+                return Some((used, ruling));
             }
         }
         None
@@ -139,10 +139,10 @@ fn leak(step: u64) -> f64 {
 
 #[test]
 fn a_leak_is_asked_while_steps_and_save_still_fit() {
-    let mut job = Job::new();
-    let (used, outcome) = job.until_decided(100, leak).unwrap();
+    let mut job = ScriptedJob::new();
+    let (used, ruling) = job.until_decided(100, leak).unwrap();
     assert_eq!(
-        outcome.decision,
+        ruling.decision,
         Decision::Ask {
             stop_at: Some(job.step + 1)
         }
@@ -150,14 +150,14 @@ fn a_leak_is_asked_while_steps_and_save_still_fit() {
     // The step that is named, one more for good measure, and a save of 5 %.
     assert!(used + 20.0 + 50.0 <= LIMIT, "asked at {used}: too late");
     assert!(used > 0.85 * LIMIT, "asked at {used}: too early");
-    assert!(outcome.why.contains("left below"), "{}", outcome.why);
+    assert!(ruling.why.contains("left below"), "{}", ruling.why);
 }
 
 /// Looks that come late leave room for others that do.
 #[test]
 fn on_a_busy_machine_it_is_asked_earlier() {
     let asked_at = |late: f64| {
-        let mut job = Job::new();
+        let mut job = ScriptedJob::new();
         job.late = late;
         // A step that is looked at ten times: what rises within a look is what counts.
         for look in 0..2000 {
@@ -181,14 +181,14 @@ fn on_a_busy_machine_it_is_asked_earlier() {
 
 #[test]
 fn a_flat_job_near_its_limit_is_left_alone() {
-    let mut job = Job::new();
+    let mut job = ScriptedJob::new();
     let warmed = |step: u64| 970.0 + (step % 3) as f64;
     assert_eq!(job.until_decided(200, warmed), None);
 }
 
 #[test]
 fn the_growth_of_the_first_steps_is_no_reason_to_restart() {
-    let mut job = Job::new();
+    let mut job = ScriptedJob::new();
     let optimizer_state = |step: u64| if step <= 2 { 600.0 } else { 970.0 };
     assert_eq!(job.until_decided(200, optimizer_state), None);
 }
@@ -201,7 +201,7 @@ fn fill(step: u64) -> f64 {
 #[test]
 fn a_warm_up_that_ends_below_the_limit_is_let_through() {
     let run = |foreseen: bool| {
-        let mut job = Job::new();
+        let mut job = ScriptedJob::new();
         job.until_decided_with(120, fill, |job, used| {
             job.verdict.floor.last = used * MB;
             job.verdict.predicted_plateau = (foreseen && job.step <= 40).then_some(fill(40) * MB);
@@ -217,7 +217,7 @@ fn a_warm_up_that_ends_below_the_limit_is_let_through() {
 
 #[test]
 fn a_warm_up_that_ends_above_the_limit_is_stopped_in_time() {
-    let mut job = Job::new();
+    let mut job = ScriptedJob::new();
     let too_high = |step: u64| 400.0 + 20.0 * step as f64;
     let (used, _) = job
         .until_decided_with(120, too_high, |job, used| {
@@ -228,13 +228,13 @@ fn a_warm_up_that_ends_above_the_limit_is_stopped_in_time() {
     assert!(used + 20.0 + 50.0 <= LIMIT, "asked at {used}");
 }
 
-impl Job {
+impl ScriptedJob {
     fn until_decided_with(
         &mut self,
         most: u64,
         level: impl Fn(u64) -> f64,
-        judge: impl Fn(&mut Job, f64),
-    ) -> Option<(f64, Outcome)> {
+        judge: impl Fn(&mut ScriptedJob, f64),
+    ) -> Option<(f64, Ruling)> {
         for _ in 0..most {
             let used = level(self.step + 1);
             judge(self, used);
@@ -249,7 +249,7 @@ impl Job {
 #[test]
 fn a_settled_job_whose_level_swings_inside_its_steps_is_left_alone() {
     let asked = |class: Class| {
-        let mut job = Job::new();
+        let mut job = ScriptedJob::new();
         job.until_decided(30, |step| 500.0 + 10.0 * step as f64);
         job.verdict = verdict(class);
         (0..400).any(|look| {
@@ -270,7 +270,7 @@ fn a_settled_job_whose_level_swings_inside_its_steps_is_left_alone() {
 
 /// Where a leak is asked after a save that took `spike`.
 fn asked_after_save(spike: f64) -> f64 {
-    let mut job = Job::new();
+    let mut job = ScriptedJob::new();
     job.until_decided(5, leak);
     job.mark(Phase::Save);
     job.tick(1.0, leak(5) + spike);
@@ -288,7 +288,7 @@ fn the_spike_of_a_save_is_learnt() {
 
 #[test]
 fn a_peak_between_two_looks_counts() {
-    let mut job = Job::new();
+    let mut job = ScriptedJob::new();
     let (used, _) = job
         .until_decided_with(100, leak, |job, used| job.peak = used + 150.0)
         .unwrap();
@@ -297,9 +297,9 @@ fn a_peak_between_two_looks_counts() {
 
 #[test]
 fn ranks_stop_two_beyond_the_furthest() {
-    let mut job = Job::new();
+    let mut job = ScriptedJob::new();
     job.trainers = 2;
-    let ahead_of_us = |job: &mut Job, _| {
+    let ahead_of_us = |job: &mut ScriptedJob, _| {
         job.policy.mark(&Mark {
             at: Micros::from_seconds(job.at),
             rank: Some(1),
@@ -307,10 +307,10 @@ fn ranks_stop_two_beyond_the_furthest() {
             ..Mark::default()
         });
     };
-    let (_, outcome) = job.until_decided_with(100, leak, ahead_of_us).unwrap();
-    let furthest = job.policy.furthest().unwrap();
+    let (_, ruling) = job.until_decided_with(100, leak, ahead_of_us).unwrap();
+    let furthest = job.policy.step_of_this_attempt().unwrap();
     assert_eq!(
-        outcome.decision,
+        ruling.decision,
         Decision::Ask {
             stop_at: Some(furthest + 2)
         }
@@ -319,7 +319,7 @@ fn ranks_stop_two_beyond_the_furthest() {
 
 #[test]
 fn one_look_is_no_reason_to_ask() {
-    let mut job = Job::new();
+    let mut job = ScriptedJob::new();
     job.until_decided(30, leak);
     let blip = job.tick(0.5, 990.0);
     assert!(!matches!(blip.decision, Decision::Ask { .. }), "{blip:?}");
@@ -331,33 +331,33 @@ fn one_look_is_no_reason_to_ask() {
 
 #[test]
 fn a_leak_of_a_gigabyte_a_second_never_reaches_the_limit() {
-    let mut job = Job::new();
+    let mut job = ScriptedJob::new();
     job.limit = 8000.0;
     job.until_decided(5, |_| 1000.0);
     let (mut used, mut pause) = (1000.0, 0.5);
     loop {
         used += 1000.0 * pause;
         assert!(used < job.limit, "it was reached");
-        let outcome = job.tick(pause, used);
-        if outcome.decision == Decision::Kill {
+        let ruling = job.tick(pause, used);
+        if ruling.decision == Decision::Kill {
             break;
         }
-        pause = outcome.look_within.map_or(0.5, Micros::seconds);
+        pause = ruling.look_within.map_or(0.5, Micros::seconds);
     }
     assert!(used > 7500.0, "killed at {used}");
 }
 
 #[test]
 fn bursts_before_the_first_steps_are_not_killed() {
-    let mut job = Job::new();
+    let mut job = ScriptedJob::new();
     job.limit = 8000.0;
     let mut used = 0.0;
     while used < 7900.0 {
         used += 100.0;
-        let outcome = job.tick(0.05, used);
+        let ruling = job.tick(0.05, used);
         assert!(
-            matches!(outcome.decision, Decision::Watch | Decision::Warn),
-            "{outcome:?}"
+            matches!(ruling.decision, Decision::Watch | Decision::Warn),
+            "{ruling:?}"
         );
     }
 }
@@ -365,11 +365,11 @@ fn bursts_before_the_first_steps_are_not_killed() {
 #[test]
 fn a_job_without_steps_is_asked_for_a_leak_and_not_for_loading_its_model() {
     let decided = |class: Class| {
-        let mut job = Job::new();
+        let mut job = ScriptedJob::new();
         job.verdict = verdict(class);
         (0..120).any(|second| {
-            let outcome = job.tick(1.0, 200.0 + 6.0 * f64::from(second));
-            !matches!(outcome.decision, Decision::Watch | Decision::Warn)
+            let ruling = job.tick(1.0, 200.0 + 6.0 * f64::from(second));
+            !matches!(ruling.decision, Decision::Watch | Decision::Warn)
         })
     };
     assert!(!decided(Class::TooEarly));
@@ -378,7 +378,7 @@ fn a_job_without_steps_is_asked_for_a_leak_and_not_for_loading_its_model() {
 
 #[test]
 fn a_lowered_limit_is_the_limit() {
-    let mut job = Job::new();
+    let mut job = ScriptedJob::new();
     assert_eq!(job.until_decided(30, leak), None);
     job.limit = 740.0;
     assert!(job.until_decided(2, leak).is_some());
@@ -386,13 +386,13 @@ fn a_lowered_limit_is_the_limit() {
 
 #[test]
 fn a_request_that_is_not_served_becomes_term_and_then_kill() {
-    let mut job = Job::new();
+    let mut job = ScriptedJob::new();
     let (used, _) = job.until_decided(100, leak).unwrap();
     let mut decided = Vec::new();
     for second in 0..100 {
-        let outcome = job.tick(1.0, used);
-        if !matches!(outcome.decision, Decision::Watch | Decision::Warn) {
-            decided.push((second, outcome.decision));
+        let ruling = job.tick(1.0, used);
+        if !matches!(ruling.decision, Decision::Watch | Decision::Warn) {
+            decided.push((second, ruling.decision));
         }
     }
     let [(stop, Decision::Stop), (kill, Decision::Kill)] = decided[..] else {
@@ -405,7 +405,7 @@ fn a_request_that_is_not_served_becomes_term_and_then_kill() {
 
 #[test]
 fn a_stopped_job_is_not_asked_and_its_grace_does_not_run() {
-    let mut job = Job::new();
+    let mut job = ScriptedJob::new();
     job.until_decided(30, leak);
     job.stopped = true;
     for _ in 0..10 {
@@ -421,7 +421,7 @@ fn a_stopped_job_is_not_asked_and_its_grace_does_not_run() {
 
 #[test]
 fn a_clock_that_jumps_is_not_the_jobs_time() {
-    let mut job = Job::new();
+    let mut job = ScriptedJob::new();
     let (used, _) = job.until_decided(100, leak).unwrap();
     assert_eq!(job.tick(7200.0, used).decision, Decision::Watch);
 }
@@ -429,7 +429,7 @@ fn a_clock_that_jumps_is_not_the_jobs_time() {
 #[test]
 fn a_save_that_has_begun_is_let_to_its_end() {
     let decided = |saves: bool| {
-        let mut job = Job::new();
+        let mut job = ScriptedJob::new();
         let (used, _) = job.until_decided(100, leak).unwrap();
         job.step += 1;
         job.mark(if saves { Phase::Save } else { Phase::Train });
@@ -441,7 +441,7 @@ fn a_save_that_has_begun_is_let_to_its_end() {
 
 #[test]
 fn a_job_that_has_saved_is_given_time_to_end() {
-    let mut job = Job::new();
+    let mut job = ScriptedJob::new();
     let (used, _) = job.until_decided(100, leak).unwrap();
     job.step += 1;
     job.mark(Phase::Save);
@@ -455,7 +455,7 @@ fn a_job_that_has_saved_is_given_time_to_end() {
 
 #[test]
 fn a_long_start_up_is_forgotten_with_the_first_step() {
-    let mut job = Job::new();
+    let mut job = ScriptedJob::new();
     for second in 0..60 {
         job.tick(1.0, 100.0 + 8.0 * f64::from(second));
     }
@@ -465,7 +465,7 @@ fn a_long_start_up_is_forgotten_with_the_first_step() {
 
 #[test]
 fn a_run_that_ends_in_the_next_step_is_not_asked() {
-    let mut job = Job::new();
+    let mut job = ScriptedJob::new();
     job.policy.mark(&Mark {
         total_steps: Some(55),
         ..Mark::default()
@@ -484,20 +484,20 @@ fn a_run_that_ends_in_the_next_step_is_not_asked() {
 #[test]
 fn pressure_is_a_reason_where_room_is_short() {
     let asked = |pressure: f32, level: f64| {
-        let mut job = Job::new();
+        let mut job = ScriptedJob::new();
         job.until_decided(30, |step| 400.0 + 5.0 * step as f64);
         job.pressure = pressure;
         job.until_decided(10, |_| level)
     };
-    let (_, outcome) = asked(30.0, 850.0).unwrap();
-    assert!(outcome.why.contains("thrash"), "{}", outcome.why);
+    let (_, ruling) = asked(30.0, 850.0).unwrap();
+    assert!(ruling.why.contains("thrash"), "{}", ruling.why);
     assert_eq!(asked(1.0, 850.0), None);
     assert_eq!(asked(30.0, 600.0), None);
 }
 
 #[test]
 fn swapping_under_pressure_is_a_reason_too() {
-    let mut job = Job::new();
+    let mut job = ScriptedJob::new();
     job.until_decided(30, |step| 400.0 + 5.0 * step as f64);
     job.pressure = 30.0;
     job.swap = 100.0;
@@ -507,7 +507,7 @@ fn swapping_under_pressure_is_a_reason_too() {
 #[test]
 fn restart_every_counts_steps_and_time_of_the_attempt() {
     let decided_at = |every: Every| {
-        let mut job = Job::new();
+        let mut job = ScriptedJob::new();
         job.policy = Policy::new(Some(every));
         job.until_decided(100, |_| 300.0).unwrap();
         let first = job.step;
@@ -521,12 +521,12 @@ fn restart_every_counts_steps_and_time_of_the_attempt() {
 
 #[test]
 fn near_the_limit_is_told_once_and_again_after_it_was_left() {
-    let mut job = Job::new();
+    let mut job = ScriptedJob::new();
     job.policy = Policy::warning_only();
-    let warned = |job: &mut Job, levels: &[f64]| {
+    let warned = |job: &mut ScriptedJob, levels: &[f64]| {
         let told = levels.iter().filter(|used| {
-            let outcome = job.tick(1.0, **used);
-            outcome.decision == Decision::Warn
+            let ruling = job.tick(1.0, **used);
+            ruling.decision == Decision::Warn
         });
         told.count()
     };
@@ -536,13 +536,13 @@ fn near_the_limit_is_told_once_and_again_after_it_was_left() {
 
 #[test]
 fn a_leak_is_foretold_before_the_limit_is_near() {
-    let mut job = Job::new();
+    let mut job = ScriptedJob::new();
     job.policy = Policy::warning_only();
     let mut told = Vec::new();
     for step in 1..=40 {
-        let outcome = job.step(leak(step));
-        if outcome.decision == Decision::Warn {
-            told.push(outcome.why);
+        let ruling = job.step(leak(step));
+        if ruling.decision == Decision::Warn {
+            told.push(ruling.why);
         }
         job.verdict = verdict(if step > 20 {
             Class::Leak
@@ -580,11 +580,11 @@ fn does_not_fit() -> Outlook {
 #[test]
 fn what_others_take_is_no_growth_of_this_job() {
     for (per_minute, fits) in [(0.0, Fits::No), (600.0, Fits::Yes)] {
-        let mut job = Job::new();
+        let mut job = ScriptedJob::new();
         job.policy = Policy::warning_only();
         for step in 1..=40 {
-            let outcome = job.step(leak(step));
-            assert_eq!(outcome.decision, Decision::Watch, "{}", outcome.why);
+            let ruling = job.step(leak(step));
+            assert_eq!(ruling.decision, Decision::Watch, "{}", ruling.why);
             job.verdict = verdict(Class::Leak);
             job.verdict.rate.per_minute = Some(per_minute * MB);
             job.verdict.outlook = Some(Outlook {
@@ -597,7 +597,7 @@ fn what_others_take_is_no_growth_of_this_job() {
 
 #[test]
 fn what_a_save_takes_is_known_to_the_next_attempt() {
-    let mut job = Job::new();
+    let mut job = ScriptedJob::new();
     job.until_decided(5, leak);
     job.mark(Phase::Save);
     job.tick(1.0, leak(5) + 200.0);
@@ -611,7 +611,7 @@ fn what_a_save_takes_is_known_to_the_next_attempt() {
 
 #[test]
 fn the_limit_with_the_least_room_counts() {
-    let job = Job::new();
+    let job = ScriptedJob::new();
     let mut sample = job.sample(400.0);
     sample.node = Node {
         total: bytes(4000.0),

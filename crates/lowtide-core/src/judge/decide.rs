@@ -5,8 +5,8 @@ use super::ending::first_pass;
 use super::epoch::Epoch;
 use super::flat::memory_full::is_full;
 use super::flat::plateau::Plateau;
-use super::line::{Line, Trim};
-use super::steady::{Growing, Missing, few_points, not_steady};
+use super::line::{FloorLine, Trim};
+use super::steady::{GrowingEnd, Missing, few_points, not_steady};
 use super::tail::{self, Tail};
 use super::teeth::{self, Teeth};
 use super::would_change;
@@ -27,7 +27,7 @@ pub struct Case<'a> {
     pub axis: Axis,
     pub limit: Option<f64>,
     /// One point per bucket of the series.
-    pub fine: Line,
+    pub fine: FloorLine,
     pub trim: Trim,
 }
 
@@ -63,15 +63,15 @@ impl Ends {
 }
 
 /// An end that is flat, on the plateau of this line.
-struct Level<'a> {
+struct FlatEnd<'a> {
     flat: Tail,
     plateau: Plateau,
-    line: &'a Line,
+    line: &'a FloorLine,
 }
 
 impl<'a> Case<'a> {
     pub fn of(series: &'a Series, context: &'a Context) -> Case<'a> {
-        let (fine, trim) = Line::fine(series, context);
+        let (fine, trim) = FloorLine::fine(series, context);
         Case {
             series,
             context,
@@ -82,7 +82,7 @@ impl<'a> Case<'a> {
         }
     }
 
-    pub fn decide(&self, whole: &Line) -> Verdict {
+    pub fn decide(&self, whole: &FloorLine) -> Verdict {
         let verdict = self.blank(whole);
         let epoch = Epoch::of(self.axis, self.context, whole);
         if self.has_hardly_begun() {
@@ -98,7 +98,7 @@ impl<'a> Case<'a> {
     fn at_the_beginning(
         &self,
         mut verdict: Verdict,
-        whole: &Line,
+        whole: &FloorLine,
         epoch: Option<Epoch>,
     ) -> Verdict {
         let first_pass = epoch.filter(|epoch| whole.last_x() < epoch.seen_at());
@@ -112,7 +112,12 @@ impl<'a> Case<'a> {
     }
 
     /// So few points that no interval says much: they grow if each stands clearly above the one before.
-    fn by_first_points(&self, mut verdict: Verdict, whole: &Line, epoch: Option<Epoch>) -> Verdict {
+    fn by_first_points(
+        &self,
+        mut verdict: Verdict,
+        whole: &FloorLine,
+        epoch: Option<Epoch>,
+    ) -> Verdict {
         let rises = |two: &[f64]| two[1] - two[0] > RISING * two[0].abs();
         let rising = whole.len() >= tail::FEWEST && whole.ys.windows(2).all(rises);
         let tail = rising.then(|| tail::describe_few(whole, 0, tail::noise(whole)));
@@ -125,7 +130,7 @@ impl<'a> Case<'a> {
         self.too_few(verdict, whole.len(), epoch)
     }
 
-    fn tell_rate_of_few(&self, verdict: &mut Verdict, whole: &Line) {
+    fn tell_rate_of_few(&self, verdict: &mut Verdict, whole: &FloorLine) {
         if let Some(tail) = tail::describe_few(whole, 0, tail::noise(whole)) {
             self.tell_rate(verdict, whole, tail);
         }
@@ -141,7 +146,12 @@ impl<'a> Case<'a> {
     }
 
     /// Growth, if there is any that lacks nothing; else flatness, if that is shown; else what comes closest.
-    fn by_the_line(&self, mut verdict: Verdict, whole: &Line, epoch: Option<Epoch>) -> Verdict {
+    fn by_the_line(
+        &self,
+        mut verdict: Verdict,
+        whole: &FloorLine,
+        epoch: Option<Epoch>,
+    ) -> Verdict {
         let teeth = teeth::teeth(&self.fine);
         verdict.evidence.extend(teeth.as_ref().map(Teeth::says));
         let line = teeth.as_ref().map_or(whole, |teeth| &teeth.valleys);
@@ -177,7 +187,7 @@ impl<'a> Case<'a> {
     fn risen(
         &self,
         mut verdict: Verdict,
-        lines: (&Line, &Line),
+        lines: (&FloorLine, &FloorLine),
         risen: Risen,
         epoch: Option<Epoch>,
     ) -> Verdict {
@@ -189,11 +199,11 @@ impl<'a> Case<'a> {
     fn leveled(
         &self,
         mut verdict: Verdict,
-        whole: &Line,
-        level: Level<'_>,
+        whole: &FloorLine,
+        level: FlatEnd<'_>,
         epoch: Option<Epoch>,
     ) -> Verdict {
-        let Level {
+        let FlatEnd {
             flat,
             plateau,
             line,
@@ -215,18 +225,18 @@ impl<'a> Case<'a> {
     /// the whole line shows, by that: it is flat, teeth and all.
     fn level<'b>(
         &self,
-        whole: &'b Line,
-        (line, depth): (&'b Line, f64),
+        whole: &'b FloorLine,
+        (line, depth): (&'b FloorLine, f64),
         ends: &Ends,
         seen_over: &[Tail],
-    ) -> Option<Level<'b>> {
+    ) -> Option<FlatEnd<'b>> {
         let stays =
             |flat: &Tail, seen: &[Tail]| !seen.iter().any(|tail| self.overrules(whole, tail, flat));
-        let flat_end = |line: &'b Line, seen: &[Tail], depth: f64| {
+        let flat_end = |line: &'b FloorLine, seen: &[Tail], depth: f64| {
             let plateau = Plateau::of(line, tail::noise(line))?;
             let flat = plateau.flat(line, seen, depth, |tail| self.grows(whole, tail))?;
             let ended = !plateau.may_go_on(line, &flat, |tail| self.grows(whole, tail));
-            (ended && stays(&flat, &ends.seen)).then_some(Level {
+            (ended && stays(&flat, &ends.seen)).then_some(FlatEnd {
                 flat,
                 plateau,
                 line,
@@ -242,8 +252,8 @@ impl<'a> Case<'a> {
     /// count.
     fn ends(
         &self,
-        whole: &Line,
-        line: &Line,
+        whole: &FloorLine,
+        line: &FloorLine,
         epoch: Option<Epoch>,
         teeth: Option<&Teeth>,
         least: f64,
@@ -251,7 +261,7 @@ impl<'a> Case<'a> {
         let mut ends = Ends::default();
         let noise = tail::noise(line);
         let smooth = line.smooth();
-        let growing = Growing {
+        let growing = GrowingEnd {
             axis: self.axis,
             whole,
             line,
@@ -283,7 +293,7 @@ impl<'a> Case<'a> {
         ends
     }
 
-    fn missing(&self, growing: &Growing<'_>, tail: &mut Tail, epoch: Option<Epoch>) -> Missing {
+    fn missing(&self, growing: &GrowingEnd<'_>, tail: &mut Tail, epoch: Option<Epoch>) -> Missing {
         let line = growing.line;
         let mut missing = growing.missing(tail);
         if let Some(lack) =
@@ -300,7 +310,7 @@ impl<'a> Case<'a> {
     }
 
     /// Growth that began within a flat stretch, clear of its noise: the stretch is flat no more.
-    fn overrules(&self, whole: &Line, tail: &Tail, flat: &Tail) -> bool {
+    fn overrules(&self, whole: &FloorLine, tail: &Tail, flat: &Tail) -> bool {
         tail.from > flat.from
             && tail.points >= OVERRULING
             && tail.growth() > BEGINS * tail.level

@@ -6,7 +6,7 @@ use crate::point::{Context, Round, RoundKind};
 use crate::stats;
 use crate::verdict::{Axis, Certainty};
 
-use super::line::Line;
+use super::line::FloorLine;
 
 /// How much of the next epoch has to be seen before an end is visible.
 pub const SEEN: f64 = 0.25;
@@ -58,7 +58,7 @@ fn apart(ends: &[f64]) -> Vec<f64> {
 const AT_THE_START: f64 = 0.3;
 
 impl Epoch {
-    pub fn of(axis: Axis, context: &Context, line: &Line) -> Option<Epoch> {
+    pub fn of(axis: Axis, context: &Context, line: &FloorLine) -> Option<Epoch> {
         // What is printed contradicts itself: where epochs seem to end says nothing either.
         if axis != Axis::Time && context.geometry.epoch_steps == Some(Geometry::UNKNOWN) {
             return None;
@@ -100,7 +100,7 @@ impl Epoch {
     }
 
     /// From where epochs were seen to end: the first end is that of a pass whose length the others show.
-    fn between(context: &Context, line: &Line) -> Option<Epoch> {
+    fn between(context: &Context, line: &FloorLine) -> Option<Epoch> {
         let ends = apart(&context.epoch_ends);
         let mut lengths: Vec<f64> = ends.windows(2).map(|two| two[1] - two[0]).collect();
         let steps = stats::median(&mut lengths).filter(|length| *length > 0.0)?;

@@ -3,7 +3,7 @@
 
 use super::decide::Case;
 use super::limit;
-use super::line::Line;
+use super::line::FloorLine;
 use super::tail::Tail;
 use crate::verdict::{Class, Floor, Rate, SCHEMA, Verdict};
 
@@ -12,7 +12,7 @@ use crate::verdict::{Class, Floor, Rate, SCHEMA, Verdict};
 pub const DRIFT: f64 = 0.01;
 
 impl Case<'_> {
-    pub(super) fn blank(&self, line: &Line) -> Verdict {
+    pub(super) fn blank(&self, line: &FloorLine) -> Verdict {
         let last = line.ys.last().copied().unwrap_or(0.0);
         Verdict {
             schema: SCHEMA,
@@ -55,7 +55,12 @@ impl Case<'_> {
     }
 
     /// The rate by the median of slopes, which single wild windows do not move.
-    pub(super) fn tell_rate(&self, verdict: &mut Verdict, line: &Line, mut tail: Tail) -> Tail {
+    pub(super) fn tell_rate(
+        &self,
+        verdict: &mut Verdict,
+        line: &FloorLine,
+        mut tail: Tail,
+    ) -> Tail {
         let by_squares = tail;
         tail.by_median(line);
         // Of stairs most pairs of points show nothing: what rises has a rate all the same.
@@ -73,7 +78,7 @@ impl Case<'_> {
     }
 
     /// Whether the crest stays below the limit until then, at the highest pace that the interval allows.
-    pub(super) fn safe(&self, whole: &Line, tail: &Tail, until: Option<f64>) -> Option<bool> {
+    pub(super) fn safe(&self, whole: &FloorLine, tail: &Tail, until: Option<f64>) -> Option<bool> {
         let ahead = (until? - tail.to).max(0.0);
         let crest = limit::newest_crest(whole) + tail.high.max(0.0) * ahead;
         Some(crest < self.limit?)

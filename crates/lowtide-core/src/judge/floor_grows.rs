@@ -6,7 +6,7 @@ use super::decide::Case;
 use super::ending::Ending;
 use super::epoch::Epoch;
 use super::flat::floor_is_flat::HORIZON;
-use super::line::Line;
+use super::line::FloorLine;
 use super::rule::Rule;
 use super::steady::Missing;
 use super::tail::Tail;
@@ -35,13 +35,13 @@ pub fn material(tail: &Tail) -> f64 {
 
 impl Case<'_> {
     /// The end of the line rises, materially, and fast enough to matter within ten times the run.
-    pub(super) fn grows(&self, whole: &Line, tail: &Tail) -> bool {
+    pub(super) fn grows(&self, whole: &FloorLine, tail: &Tail) -> bool {
         tail.low > 0.0 && tail.growth() >= material(tail) && !self.is_creep(whole, tail)
     }
 
     /// Real, but too slow to matter within ten times the run, or an hour: what was watched for a minute is
     /// no run.
-    pub(super) fn is_creep(&self, whole: &Line, tail: &Tail) -> bool {
+    pub(super) fn is_creep(&self, whole: &FloorLine, tail: &Tail) -> bool {
         let hour = limit::pace(self.series).map_or(0.0, |pace| LEAST_RUN / pace);
         let horizon = (HORIZON * whole.span()).max(hour);
         let slope = tail.slope.min(tail.newer);
@@ -55,7 +55,7 @@ impl Case<'_> {
     pub(super) fn growing(
         &self,
         mut verdict: Verdict,
-        (whole, line): (&Line, &Line),
+        (whole, line): (&FloorLine, &FloorLine),
         tail: &Tail,
         epoch: Option<Epoch>,
         missing: Missing,
@@ -90,7 +90,7 @@ impl Case<'_> {
     }
 
     /// How much since when and how fast, and when memory runs out at that pace.
-    fn tell_growth(&self, verdict: &mut Verdict, whole: &Line, tail: &Tail) {
+    fn tell_growth(&self, verdict: &mut Verdict, whole: &FloorLine, tail: &Tail) {
         verdict.evidence.push(RULE.says(format!(
             "{} since {}: {} (95 % interval {} to {})",
             show_bytes(tail.growth()),

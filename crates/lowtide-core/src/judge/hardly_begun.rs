@@ -1,7 +1,7 @@
 //! Rule "hardly begun": the first seconds of a job say nothing of it, however often they were sampled.
 
 use super::decide::Case;
-use super::line::Line;
+use super::line::FloorLine;
 use super::rule::Rule;
 use super::steady::{few_points, time_stands_for_work};
 use super::tail::Tail;
@@ -36,7 +36,7 @@ impl Case<'_> {
     }
 
     /// Ten times a run that has hardly begun is no horizon on which growth could be too slow to matter.
-    pub(super) fn too_short_for_creep(&self, whole: &Line) -> bool {
+    pub(super) fn too_short_for_creep(&self, whole: &FloorLine) -> bool {
         let few = self.series.count() < few_points::FEW as u64;
         let short = self.axis == Axis::Time && whole.span() < time_stands_for_work::LEAST_SECONDS;
         few || short
@@ -45,7 +45,7 @@ impl Case<'_> {
     pub(super) fn creep_or_growth(
         &self,
         mut verdict: Verdict,
-        whole: &Line,
+        whole: &FloorLine,
         tail: &Tail,
     ) -> Verdict {
         verdict.evidence.push(RULE.says(format!(

@@ -2,13 +2,13 @@
 //! has decided it.
 
 use super::decide::Case;
-use super::line::Line;
+use super::line::FloorLine;
 use super::tail::Tail;
 use super::{limit, would_change};
 use crate::verdict::{Class, Verdict};
 
 impl Case<'_> {
-    pub(super) fn leak(&self, mut verdict: Verdict, whole: &Line, tail: &Tail) -> Verdict {
+    pub(super) fn leak(&self, mut verdict: Verdict, whole: &FloorLine, tail: &Tail) -> Verdict {
         verdict.verdict = Class::Leak;
         verdict.leaking = Some(true);
         verdict.evidence.push(tail.keeps_its_pace(whole));

@@ -1,6 +1,6 @@
 //! Rule "limit": when memory runs out at this pace.
 
-use super::line::Line;
+use super::line::FloorLine;
 use super::rule::Rule;
 use super::tail::Tail;
 use super::words::place;
@@ -64,7 +64,7 @@ pub fn pace(series: &Series) -> Option<f64> {
 }
 
 /// The newest crest: what the limit will meet first.
-pub fn newest_crest(line: &Line) -> f64 {
+pub fn newest_crest(line: &FloorLine) -> f64 {
     let from = line.len() - line.len().div_ceil(NEWEST);
     line.crests[from..].iter().copied().fold(0.0, f64::max)
 }

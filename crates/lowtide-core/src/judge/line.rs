@@ -26,13 +26,13 @@ const EXIT_FALL: f64 = 0.1;
 const BEFORE_EXIT: usize = 10;
 
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Line {
+pub struct FloorLine {
     pub xs: Vec<f64>,
     pub ys: Vec<f64>,
     pub crests: Vec<f64>,
 }
 
-impl Line {
+impl FloorLine {
     pub fn len(&self) -> usize {
         self.xs.len()
     }
@@ -50,9 +50,9 @@ impl Line {
     }
 
     /// The part from `x` on.
-    pub fn from(&self, x: f64) -> Line {
+    pub fn from(&self, x: f64) -> FloorLine {
         let at = self.xs.partition_point(|v| *v < x);
-        Line {
+        FloorLine {
             xs: self.xs[at..].to_vec(),
             ys: self.ys[at..].to_vec(),
             crests: self.crests[at..].to_vec(),
@@ -60,9 +60,9 @@ impl Line {
     }
 
     /// The part before `x`.
-    pub fn until(&self, x: f64) -> Line {
+    pub fn until(&self, x: f64) -> FloorLine {
         let at = self.xs.partition_point(|v| *v < x);
-        Line {
+        FloorLine {
             xs: self.xs[..at].to_vec(),
             ys: self.ys[..at].to_vec(),
             crests: self.crests[..at].to_vec(),
@@ -95,13 +95,13 @@ impl Line {
     }
 
     /// One point per bucket.
-    pub fn fine(series: &Series, context: &Context) -> (Line, Trim) {
+    pub fn fine(series: &Series, context: &Context) -> (FloorLine, Trim) {
         let buckets = series.buckets();
         let trained = buckets.iter().filter(|b| b.train_floor.is_some()).count();
         let by_phase = trained * 2 >= buckets.len() && trained >= 2;
         let start = context.first_step.filter(|_| context.marked);
         let mut trim = Trim::default();
-        let mut line = Line::default();
+        let mut line = FloorLine::default();
         for bucket in buckets {
             if start.is_some_and(|x| bucket.last < x) {
                 trim.start_up += 1;
@@ -131,12 +131,12 @@ impl Line {
     }
 
     /// The low-water mark of each window of equal width; short lines stay as they are.
-    pub fn coarse(&self) -> Line {
+    pub fn coarse(&self) -> FloorLine {
         if self.len() <= WINDOWS {
             return self.clone();
         }
         let (first, width) = (self.first_x(), self.span() / WINDOWS as f64);
-        let mut line = Line::default();
+        let mut line = FloorLine::default();
         let mut window = usize::MAX;
         for i in 0..self.len() {
             let at = (((self.xs[i] - first) / width) as usize).min(WINDOWS - 1);
@@ -171,7 +171,7 @@ impl Line {
 
 impl Case<'_> {
     /// What was looked at, in words.
-    pub(super) fn floor_line(&self, line: &Line) -> Evidence {
+    pub(super) fn floor_line(&self, line: &FloorLine) -> Evidence {
         let told = |yes: bool| {
             if yes {
                 "told by marks"

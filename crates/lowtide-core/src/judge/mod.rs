@@ -33,7 +33,7 @@ mod would_change;
 
 use decide::Case;
 use epoch::Epoch;
-use line::Line;
+use line::FloorLine;
 
 use crate::point::Context;
 use crate::series::Series;
@@ -57,19 +57,19 @@ pub fn judge(series: &Series, context: &Context) -> Verdict {
 }
 
 /// What the rules looked at, for those who explain the verdict.
-pub(crate) struct Looked {
-    pub fine: Line,
+pub(crate) struct Examined {
+    pub fine: FloorLine,
     /// Low points, where memory is handed back again and again.
-    pub valleys: Option<Line>,
+    pub valleys: Option<FloorLine>,
     pub epoch: Option<Epoch>,
 }
 
-pub(crate) fn looked_at(series: &Series, context: &Context) -> Looked {
-    let (fine, _) = Line::fine(series, context);
+pub(crate) fn examined(series: &Series, context: &Context) -> Examined {
+    let (fine, _) = FloorLine::fine(series, context);
     let epoch = Epoch::of(series.axis, context, &fine.coarse());
     // Examples are counted by steps.
     let epoch = epoch.filter(|_| series.axis != Axis::Time);
-    Looked {
+    Examined {
         valleys: teeth::teeth(&fine).map(|teeth| teeth.valleys),
         fine,
         epoch,

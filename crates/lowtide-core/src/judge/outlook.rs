@@ -4,7 +4,7 @@
 //!
 //! [`of`] is asked once the verdict stands; a run puts in its own limit by [`tell`].
 
-use super::line::Line;
+use super::line::FloorLine;
 use super::tail::FEWEST;
 use super::words::place;
 use crate::point::Context;
@@ -38,7 +38,7 @@ const AROUND_THE_END: f64 = 0.03;
 
 /// The floor and the crests as the verdict left them, and how far ahead to look.
 struct Ahead<'a> {
-    line: &'a Line,
+    line: &'a FloorLine,
     verdict: &'a Verdict,
     /// The highest that was ever seen.
     peak: f64,
@@ -50,7 +50,7 @@ struct Ahead<'a> {
 
 pub fn of(
     series: &Series,
-    line: &Line,
+    line: &FloorLine,
     verdict: &Verdict,
     context: &Context,
     pace: Option<f64>,

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::line::Line;
+use super::line::FloorLine;
 use super::rule::Rule;
 use super::words::percent;
 use crate::stats;
@@ -70,7 +70,7 @@ impl Tail {
     }
 
     /// Works out what is only asked of growth that counts: how straight it is and what came before.
-    pub fn look_closer(&mut self, line: &Line, smooth: &[f64]) {
+    pub fn look_closer(&mut self, line: &FloorLine, smooth: &[f64]) {
         let (xs, ys) = (&line.xs[self.start..], &line.ys[self.start..]);
         let rest = &smooth[self.start..];
         self.fifths = fifths(xs, rest, self.slope);
@@ -83,7 +83,7 @@ impl Tail {
     }
 
     /// Takes the median of all slopes, which single wild windows do not move, for its slope.
-    pub fn by_median(&mut self, line: &Line) {
+    pub fn by_median(&mut self, line: &FloorLine) {
         if self.by_median {
             return;
         }
@@ -101,7 +101,7 @@ impl Tail {
     }
 
     /// What speaks for one pace, in words.
-    pub fn keeps_its_pace(&self, whole: &Line) -> Evidence {
+    pub fn keeps_its_pace(&self, whole: &FloorLine) -> Evidence {
         RULE.says(format!(
             "it keeps its pace for {} of what was watched, in about {:.0} rises; the newer part runs at {} of the older part's pace",
             percent(self.length() / whole.span()),
@@ -123,7 +123,7 @@ impl Tail {
 
 /// Where the ends worth looking at begin: first the line's own last pieces, newest first, then the
 /// grid, longest first.
-pub fn starts(line: &Line, smooth: &[f64], noise: f64) -> Vec<usize> {
+pub fn starts(line: &FloorLine, smooth: &[f64], noise: f64) -> Vec<usize> {
     let mut starts = stats::last_breaks(&line.xs, smooth, noise * noise);
     for k in 0..GRID_ENDS {
         let start = k * line.len() / GRID;
@@ -135,18 +135,18 @@ pub fn starts(line: &Line, smooth: &[f64], noise: f64) -> Vec<usize> {
 }
 
 /// Noise of the line, at least its ripple.
-pub fn noise(line: &Line) -> f64 {
+pub fn noise(line: &FloorLine) -> f64 {
     let level = stats::median(&mut line.ys.clone()).unwrap_or(0.0).abs();
     stats::noise(&line.ys).max(RIPPLE * level)
 }
 
 /// An end of the line; what is only asked of growth is left for [`Tail::look_closer`].
-pub fn describe(line: &Line, start: usize, noise: f64) -> Option<Tail> {
+pub fn describe(line: &FloorLine, start: usize, noise: f64) -> Option<Tail> {
     (line.len() - start >= LEAST).then(|| describe_few(line, start, noise))?
 }
 
 /// The same of three points.
-pub fn describe_few(line: &Line, start: usize, noise: f64) -> Option<Tail> {
+pub fn describe_few(line: &FloorLine, start: usize, noise: f64) -> Option<Tail> {
     let (xs, ys) = (&line.xs[start..], &line.ys[start..]);
     if xs.len() < FEWEST {
         return None;
@@ -215,7 +215,7 @@ fn cuts(xs: &[f64], ys: &[f64], slope: f64) -> [f64; 2] {
     ]
 }
 
-fn before(line: &Line, start: usize, slope: f64, share: f64) -> Option<f64> {
+fn before(line: &FloorLine, start: usize, slope: f64, share: f64) -> Option<f64> {
     let (from, to) = (line.xs[start], line.last_x());
     let earliest = from - share * (to - from);
     let first = line.xs.partition_point(|x| *x < earliest);

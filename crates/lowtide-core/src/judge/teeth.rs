@@ -1,7 +1,7 @@
 //! Rule "saw-teeth": memory that is handed back again and again is judged by its valleys. A rise
 //! since the last valley proves nothing, because the next fall may undo it.
 
-use super::line::Line;
+use super::line::FloorLine;
 use super::rule::Rule;
 use crate::stats;
 use crate::units::show_bytes;
@@ -30,7 +30,7 @@ const START_SHARE: f64 = 0.1;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Teeth {
-    pub valleys: Line,
+    pub valleys: FloorLine,
     /// The largest fall.
     pub depth: f64,
 }
@@ -46,7 +46,7 @@ impl Teeth {
 }
 
 /// The valleys of a saw-tooth, when there is one.
-pub fn teeth(fine: &Line) -> Option<Teeth> {
+pub fn teeth(fine: &FloorLine) -> Option<Teeth> {
     let body = fine.from(fine.first_x() + START_SHARE * fine.span());
     if body.len() < LEAST_POINTS {
         return None;
@@ -74,8 +74,8 @@ fn largest_fall(ys: &[f64]) -> f64 {
 }
 
 /// Lows that follow a fall of at least `least`, each the lowest point before the next such rise.
-fn valleys(line: &Line, least: f64) -> Line {
-    let mut found = Line::default();
+fn valleys(line: &FloorLine, least: f64) -> FloorLine {
+    let mut found = FloorLine::default();
     let (mut high, mut low) = (line.ys[0], 0usize);
     let mut falling = false;
     for i in 1..line.len() {
@@ -103,8 +103,8 @@ fn valleys(line: &Line, least: f64) -> Line {
     found
 }
 
-impl Line {
-    fn take(&mut self, other: &Line, i: usize) {
+impl FloorLine {
+    fn take(&mut self, other: &FloorLine, i: usize) {
         self.xs.push(other.xs[i]);
         self.ys.push(other.ys[i]);
         self.crests.push(other.crests[i]);
@@ -115,10 +115,10 @@ impl Line {
 mod tests {
     use super::*;
 
-    fn line(shape: impl Fn(f64) -> f64) -> Line {
+    fn line(shape: impl Fn(f64) -> f64) -> FloorLine {
         let xs: Vec<f64> = (0..200).map(f64::from).collect();
         let ys: Vec<f64> = xs.iter().map(|x| shape(*x)).collect();
-        Line {
+        FloorLine {
             crests: ys.clone(),
             xs,
             ys,

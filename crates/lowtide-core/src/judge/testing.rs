@@ -1,7 +1,7 @@
 //! Series by formula, for the tests beside the rules.
 
 use super::judge;
-use super::line::Line;
+use super::line::FloorLine;
 use super::rule::Rule;
 use super::tail::{self, Tail};
 use crate::mark::Geometry;
@@ -52,10 +52,10 @@ pub fn grows_steadily(verdict: &Verdict) {
 }
 
 /// A line of 64 points, and all of it as its own end.
-pub fn end_of(shape: impl Fn(f64) -> f64) -> (Line, Tail) {
+pub fn end_of(shape: impl Fn(f64) -> f64) -> (FloorLine, Tail) {
     let xs: Vec<f64> = (0..64).map(f64::from).collect();
     let ys: Vec<f64> = xs.iter().map(|x| shape(*x)).collect();
-    let line = Line {
+    let line = FloorLine {
         crests: ys.clone(),
         xs,
         ys,

@@ -1,7 +1,7 @@
 //! The length of an epoch from where epochs begin, when steps go on counting: `Epoch 2/10` between
 //! step 250 and step 251. The end of an epoch is known at the moment it happens.
 
-use super::epoch::Reading;
+use super::epoch::EpochReading;
 
 /// Steps that are printed every so often leave open where between two of them an epoch began. Up to
 /// this share of an epoch it is well inside what the judge waits beyond its end (25 %).
@@ -126,7 +126,7 @@ impl Begins {
             .is_some_and(|high| self.low > high + SAME * high + 1.0);
     }
 
-    pub fn reading(&self) -> Option<Reading> {
+    pub fn reading(&self) -> Option<EpochReading> {
         let (first, last) = (self.first?, self.last?);
         if self.broken || last.epoch <= first.epoch {
             return None;
@@ -136,7 +136,7 @@ impl Begins {
         let open = last.gap.saturating_add(began);
         let length = steps / (last.epoch - first.epoch) as f64;
         let high = self.high.unwrap_or(f64::INFINITY);
-        Some(Reading {
+        Some(EpochReading {
             value: (steps > 0.0 && open as f64 <= CLOSE * steps)
                 .then(|| length.min(high).max(self.low)),
             low: self.low,

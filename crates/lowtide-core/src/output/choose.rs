@@ -5,7 +5,7 @@
 use std::fmt;
 
 use super::bar::{Bar, Purpose};
-use super::parts::Part;
+use super::parts::EpochPart;
 use super::plain::{Plain, Word};
 
 /// How many different counters are remembered. Real logs have a handful.
@@ -22,14 +22,14 @@ const ALIGNED: u32 = 2;
 /// A counter as a person would point at it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counter {
-    kind: Kind,
+    kind: CounterKind,
     label: String,
     /// Part of the identity where nothing else tells bars apart.
     total: Option<u64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum CounterKind {
     Bar,
     Keras,
     Plain(Word),
@@ -38,7 +38,7 @@ enum Kind {
 impl fmt::Display for Counter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.kind, self.label.as_str(), self.total) {
-            (Kind::Plain(word), ..) => write!(f, "`{}`", word.shown()),
+            (CounterKind::Plain(word), ..) => write!(f, "`{}`", word.shown()),
             (_, "", Some(total)) => write!(f, "the bar `N/{total}`"),
             (_, "", None) => write!(f, "the bar `N/M`"),
             (_, label, _) => write!(f, "the bar `{label} N/M`"),
@@ -58,7 +58,7 @@ pub struct Sighting {
     /// That number holds for epochs counted from 0, too.
     pub from_zero: bool,
     /// `epoch 0.31` on the same line.
-    pub part: Option<Part>,
+    pub part: Option<EpochPart>,
     /// Counts from the start of the epoch that the same line names.
     pub per_epoch: bool,
     /// It says itself that it counts a round of something that is no pass over the data.
@@ -94,7 +94,11 @@ impl Sighting {
         };
         Sighting {
             counter: Counter {
-                kind: if bar.keras { Kind::Keras } else { Kind::Bar },
+                kind: if bar.keras {
+                    CounterKind::Keras
+                } else {
+                    CounterKind::Bar
+                },
                 total: bar.total.filter(|_| label.is_empty() && !bar.keras),
                 label,
             },
@@ -118,7 +122,7 @@ impl Sighting {
     pub fn of_plain(plain: &Plain) -> Sighting {
         Sighting {
             counter: Counter {
-                kind: Kind::Plain(plain.word),
+                kind: CounterKind::Plain(plain.word),
                 label: String::new(),
                 total: None,
             },
@@ -142,15 +146,15 @@ impl Sighting {
     }
 
     fn is_bar(&self) -> bool {
-        self.counter.kind == Kind::Bar
+        self.counter.kind == CounterKind::Bar
     }
 
     pub fn is_keras(&self) -> bool {
-        self.counter.kind == Kind::Keras
+        self.counter.kind == CounterKind::Keras
     }
 
     pub fn is_index(&self) -> bool {
-        self.counter.kind == Kind::Plain(Word::Index)
+        self.counter.kind == CounterKind::Plain(Word::Index)
     }
 }
 
@@ -224,18 +228,18 @@ impl Chooser {
 
     /// A bar is followed: Trainer draws it anew right behind each dictionary.
     pub fn follows_bar(&self) -> bool {
-        self.followed().is_some_and(|c| c.kind == Kind::Bar)
+        self.followed().is_some_and(|c| c.kind == CounterKind::Bar)
     }
 
     /// The followed counter counts the whole run: lines with a word for steps do, and of the bars
     /// those that Trainer vouches for. Others may begin anew with each epoch.
     pub fn counts_whole_run(&self) -> bool {
         let counts = |tracked: &Tracked| match tracked.counter.kind {
-            Kind::Plain(word) => {
+            CounterKind::Plain(word) => {
                 matches!(word, Word::GlobalStep | Word::Step | Word::Iteration)
             }
-            Kind::Bar => tracked.confirmed,
-            Kind::Keras => false,
+            CounterKind::Bar => tracked.confirmed,
+            CounterKind::Keras => false,
         };
         self.followed.is_some_and(|at| counts(&self.tracked[at]))
     }
@@ -246,14 +250,14 @@ impl Chooser {
         match total {
             Some(_) => {
                 for tracked in &mut self.tracked {
-                    if tracked.counter.kind == Kind::Bar && tracked.total == total {
+                    if tracked.counter.kind == CounterKind::Bar && tracked.total == total {
                         tracked.confirm();
                     }
                 }
             }
             None => {
                 if let Some(tracked) = self.followed.map(|at| &mut self.tracked[at])
-                    && tracked.counter.kind == Kind::Bar
+                    && tracked.counter.kind == CounterKind::Bar
                     && !tracked.over
                 {
                     tracked.confirm();
@@ -292,7 +296,7 @@ impl Chooser {
         if other.strength == strength::CHOSEN {
             return self.set_aside(seen, followed);
         }
-        if other.counter.kind == Kind::Bar
+        if other.counter.kind == CounterKind::Bar
             && this.aligned >= ALIGNED
             && other.strength <= strength::COUNTS
         {
@@ -302,7 +306,7 @@ impl Chooser {
         }
         let takes_over = if this.strength != other.strength {
             this.strength > other.strength
-        } else if seen.is_bar() && other.counter.kind == Kind::Bar {
+        } else if seen.is_bar() && other.counter.kind == CounterKind::Bar {
             other.over && outlives(this, other)
         } else {
             this.alone >= STALE
@@ -322,7 +326,7 @@ impl Chooser {
     /// Inside another it may be a rollout as well, which must not count as one.
     fn set_aside(&self, seen: &Sighting, followed: usize) -> Meaning {
         let other = &self.tracked[followed];
-        let inside = seen.is_bar() && other.counter.kind == Kind::Bar;
+        let inside = seen.is_bar() && other.counter.kind == CounterKind::Bar;
         match inside && other.confirmed && !seen.in_rounds {
             true => Meaning::Eval,
             false => Meaning::Other,

@@ -3,7 +3,7 @@
 //! one speaks, and where another contradicts it nobody does: a length that is wrong accuses.
 
 use super::begins::Begins;
-use super::parts::Parts;
+use super::parts::EpochParts;
 
 /// Two lengths are the same within this share of them and one step: a last batch that is dropped or
 /// counted, loops that count from 0 or from 1, and rounding.
@@ -11,15 +11,15 @@ const SAME: f64 = 0.02;
 
 /// What one witness says: the length it would name, if it is sure enough, and what it rules out.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Reading {
+pub struct EpochReading {
     pub value: Option<f64>,
     pub low: f64,
     pub high: f64,
 }
 
-impl Reading {
-    fn exactly(steps: f64) -> Reading {
-        Reading {
+impl EpochReading {
+    fn exactly(steps: f64) -> EpochReading {
+        EpochReading {
             value: Some(steps),
             low: steps,
             high: steps,
@@ -48,7 +48,7 @@ pub struct Length {
     round: Option<f64>,
     rounds_differ: bool,
     pub begins: Begins,
-    pub parts: Parts,
+    pub parts: EpochParts,
     /// Steps and epochs of the whole run.
     plan: Option<(u64, u64)>,
 }
@@ -67,22 +67,22 @@ impl Length {
         let steps = steps as f64;
         self.rounds_differ |= self
             .round
-            .is_some_and(|round| !Reading::exactly(round).allows(steps));
+            .is_some_and(|round| !EpochReading::exactly(round).allows(steps));
         self.round = Some(steps);
     }
 
     /// The job began again: what it printed before is on another count.
     pub fn begin_again(&mut self) {
         self.begins = Begins::default();
-        self.parts = Parts::default();
+        self.parts = EpochParts::default();
         (self.round, self.rounds_differ) = (None, false);
     }
 
     /// Steps of an epoch as the plan has them: what Trainer's own epochs are counted in.
-    pub fn plan(&self) -> Option<Reading> {
+    pub fn plan(&self) -> Option<EpochReading> {
         let (steps, epochs) = self.plan?;
         let (all, count) = (steps as f64, epochs as f64);
-        Some(Reading {
+        Some(EpochReading {
             // A run that is cut by a number of steps prints its last epoch as a whole one: a plan that
             // does not divide was cut, and of a single epoch nobody can tell.
             value: (epochs > 1 && steps % epochs == 0).then_some(all / count),
@@ -101,8 +101,8 @@ impl Length {
         }
         // The surest first.
         let witnesses = [
-            self.data.map(Reading::exactly),
-            self.round.map(Reading::exactly),
+            self.data.map(EpochReading::exactly),
+            self.round.map(EpochReading::exactly),
             self.begins.reading(),
             self.parts.reading(),
             self.plan(),

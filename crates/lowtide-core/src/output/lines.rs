@@ -12,11 +12,11 @@ const OSC_CAP: u16 = 512;
 #[derive(Debug, Default)]
 pub struct Lines {
     line: Vec<u8>,
-    state: State,
+    state: EscapeState,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-enum State {
+enum EscapeState {
     #[default]
     Text,
     Escape,
@@ -29,7 +29,7 @@ impl Lines {
     pub fn feed(&mut self, chunk: &[u8], mut each: impl FnMut(&str)) {
         let mut rest = chunk;
         while let Some(&byte) = rest.first() {
-            if let State::Text = self.state {
+            if let EscapeState::Text = self.state {
                 // The common case in one stride: plain bytes up to the next one that means something.
                 let plain = rest
                     .iter()
@@ -58,45 +58,45 @@ impl Lines {
 
     fn one(&mut self, byte: u8, each: &mut impl FnMut(&str)) {
         self.state = match (self.state, byte) {
-            (State::Text, 0x1b) | (State::Osc(_), 0x1b) => State::Escape,
+            (EscapeState::Text, 0x1b) | (EscapeState::Osc(_), 0x1b) => EscapeState::Escape,
             // Keras redraws with backspaces.
-            (State::Text, b'\n' | b'\r' | 0x08) => {
+            (EscapeState::Text, b'\n' | b'\r' | 0x08) => {
                 self.end(each);
-                State::Text
+                EscapeState::Text
             }
-            (State::Text, b'\t') => {
+            (EscapeState::Text, b'\t') => {
                 self.push(b" ");
-                State::Text
+                EscapeState::Text
             }
-            (State::Text, b']') => {
+            (EscapeState::Text, b']') => {
                 self.push(b"]");
                 if ends_a_bar(&self.line) {
                     self.end(each);
                 }
-                State::Text
+                EscapeState::Text
             }
-            (State::Text, _) => State::Text,
-            (State::Escape, b'[') => State::Csi,
-            (State::Escape, b']') => State::Osc(0),
-            (State::Escape, b'\n') => {
+            (EscapeState::Text, _) => EscapeState::Text,
+            (EscapeState::Escape, b'[') => EscapeState::Csi,
+            (EscapeState::Escape, b']') => EscapeState::Osc(0),
+            (EscapeState::Escape, b'\n') => {
                 self.end(each);
-                State::Text
+                EscapeState::Text
             }
-            (State::Escape, _) => State::Text,
-            (State::Csi, 0x20..=0x3f) => State::Csi,
+            (EscapeState::Escape, _) => EscapeState::Text,
+            (EscapeState::Csi, 0x20..=0x3f) => EscapeState::Csi,
             // Moves of the cursor to another line, and clearing of the screen.
-            (State::Csi, b'A' | b'B' | b'E' | b'F' | b'H' | b'f' | b'J') => {
+            (EscapeState::Csi, b'A' | b'B' | b'E' | b'F' | b'H' | b'f' | b'J') => {
                 self.end(each);
-                State::Text
+                EscapeState::Text
             }
-            (State::Csi, b'\n' | b'\r') => {
+            (EscapeState::Csi, b'\n' | b'\r') => {
                 self.end(each);
-                State::Text
+                EscapeState::Text
             }
-            (State::Csi, _) => State::Text,
-            (State::Osc(_), 0x07 | b'\n') => State::Text,
-            (State::Osc(seen), _) if seen >= OSC_CAP => State::Text,
-            (State::Osc(seen), _) => State::Osc(seen + 1),
+            (EscapeState::Csi, _) => EscapeState::Text,
+            (EscapeState::Osc(_), 0x07 | b'\n') => EscapeState::Text,
+            (EscapeState::Osc(seen), _) if seen >= OSC_CAP => EscapeState::Text,
+            (EscapeState::Osc(seen), _) => EscapeState::Osc(seen + 1),
         };
     }
 

@@ -1,7 +1,7 @@
 //! The epoch that a line names: a whole one (`Epoch 3/10`, `epoch: 3`), a part of one
 //! (`epoch 0.31`), or a line that says no more than that an epoch begins.
 
-use super::parts::Part;
+use super::parts::EpochPart;
 use super::text::leading_number;
 
 /// Words before `epoch 3` that say it is not the running one.
@@ -48,7 +48,7 @@ pub fn epoch_in(text: &str) -> Option<(u64, Option<u64>)> {
 }
 
 /// `epoch 0.31`, `epoch=1.07`, with at least two digits: one could be a version or a rounded index.
-pub fn part_in(text: &str) -> Option<Part> {
+pub fn part_in(text: &str) -> Option<EpochPart> {
     find(text, |_, rest| {
         let (epoch, rest) = leading_number(rest)?;
         let behind = rest.strip_prefix('.')?;
@@ -59,7 +59,7 @@ pub fn part_in(text: &str) -> Option<Part> {
             return None;
         }
         let epoch = format!("{epoch}.{}", &behind[..digits]).parse().ok()?;
-        Some(Part::new(epoch, digits))
+        Some(EpochPart::new(epoch, digits))
     })
 }
 
@@ -163,7 +163,7 @@ mod tests {
             "{\"step\": 25, \"epoch\": 0.31}",
             "(epoch 0.31) step 25",
         ] {
-            assert_eq!(part_in(text), Some(Part::new(0.31, 2)), "{text}");
+            assert_eq!(part_in(text), Some(EpochPart::new(0.31, 2)), "{text}");
         }
         for text in [
             "epoch time 0.31 s",

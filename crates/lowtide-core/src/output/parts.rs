@@ -1,7 +1,7 @@
 //! The length of an epoch from parts of it: `epoch 0.31` at step 25. Later prints are better, since
 //! what was rounded away weighs less.
 
-use super::epoch::Reading;
+use super::epoch::EpochReading;
 
 /// An epoch printed with two digits is off by up to 0.005: from a tenth of an epoch on that is
 /// within 5 % of its length, well inside what the judge waits beyond the end of an epoch (25 %).
@@ -20,16 +20,16 @@ const CLEAR_OF_ROUNDING: f64 = 4.0;
 
 /// A part of an epoch as printed.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Part {
+pub struct EpochPart {
     pub epoch: f64,
     /// Half a unit of its last digit.
     pub half: f64,
 }
 
-impl Part {
+impl EpochPart {
     /// `digits` stand behind the point.
-    pub fn new(epoch: f64, digits: usize) -> Part {
-        Part {
+    pub fn new(epoch: f64, digits: usize) -> EpochPart {
+        EpochPart {
             epoch,
             half: 0.5 * 10f64.powi(-(digits.min(12) as i32)),
         }
@@ -37,8 +37,8 @@ impl Part {
 }
 
 #[derive(Debug)]
-pub struct Parts {
-    first: Option<(u64, u64, Part)>,
+pub struct EpochParts {
+    first: Option<(u64, u64, EpochPart)>,
     last: f64,
     /// What all prints together allow.
     low: f64,
@@ -48,9 +48,9 @@ pub struct Parts {
     broken: bool,
 }
 
-impl Default for Parts {
-    fn default() -> Parts {
-        Parts {
+impl Default for EpochParts {
+    fn default() -> EpochParts {
+        EpochParts {
             first: None,
             last: 0.0,
             low: 0.0,
@@ -62,10 +62,10 @@ impl Default for Parts {
     }
 }
 
-impl Parts {
+impl EpochParts {
     /// `part` was printed when between `from` and `to` steps were done.
-    pub fn see(&mut self, from: u64, to: u64, part: Part) {
-        let Part { epoch, half } = part;
+    pub fn see(&mut self, from: u64, to: u64, part: EpochPart) {
+        let EpochPart { epoch, half } = part;
         if to == 0 || epoch <= half || from > to {
             return;
         }
@@ -94,10 +94,10 @@ impl Parts {
         }
     }
 
-    pub fn reading(&self) -> Option<Reading> {
+    pub fn reading(&self) -> Option<EpochReading> {
         let (_, _, first) = self.first.filter(|_| !self.broken)?;
         let sure = self.confirmed || first.epoch <= BELIEVED_ALONE;
-        Some(Reading {
+        Some(EpochReading {
             value: self
                 .best
                 .filter(|_| sure)
@@ -113,9 +113,9 @@ mod tests {
     use super::*;
 
     fn length(prints: &[(u64, f64)]) -> Option<f64> {
-        let mut parts = Parts::default();
+        let mut parts = EpochParts::default();
         for (step, epoch) in prints {
-            parts.see(*step, *step, Part::new(*epoch, 2));
+            parts.see(*step, *step, EpochPart::new(*epoch, 2));
         }
         parts.reading()?.value
     }

@@ -3,7 +3,7 @@
 
 use super::bar::{Purpose, purpose_of};
 use super::named::{epoch_in, part_in};
-use super::parts::Part;
+use super::parts::EpochPart;
 use super::text::{leading_grouped, leading_number};
 
 #[derive(Clone, Debug, PartialEq)]
@@ -15,7 +15,7 @@ pub struct Plain {
     pub epoch: Option<u64>,
     pub epochs: Option<u64>,
     /// `epoch 0.31` instead.
-    pub part: Option<Part>,
+    pub part: Option<EpochPart>,
     pub purpose: Purpose,
 }
 

@@ -6,9 +6,9 @@ use super::bar::{Bar, Purpose};
 use super::choose::{Chooser, Counter, Meaning, Sighting};
 use super::epoch::{Known, Length};
 use super::named::epoch_line;
-use super::parts::Part;
+use super::parts::EpochPart;
 use super::plain;
-use super::round::Round;
+use super::round::LoopRound;
 use super::text::jobs_own;
 use super::trainer::{self, DictKind, LogDict, Settings};
 
@@ -26,7 +26,7 @@ pub struct LineReader {
     planned: Settings,
     /// Which block of settings we are in.
     block: Option<Phase>,
-    round: Round,
+    round: LoopRound,
     length: Length,
     epochs: Epochs,
     step: Option<u64>,
@@ -74,7 +74,7 @@ impl Epochs {
 
 #[derive(Clone, Copy, Debug)]
 struct Printed {
-    part: Part,
+    part: EpochPart,
     /// The step that was seen last, and the one that was printed with it.
     from: Option<u64>,
     own: Option<u64>,
@@ -237,7 +237,7 @@ impl LineReader {
         }
     }
 
-    fn keep(&mut self, part: Option<Part>, own: Option<u64>) {
+    fn keep(&mut self, part: Option<EpochPart>, own: Option<u64>) {
         if let Some(part) = part {
             self.part = Some(Printed {
                 part,
@@ -276,7 +276,7 @@ impl LineReader {
                 self.at_epoch(seen.n as f64, mark);
             }
             Meaning::NewStep => {
-                self.round = Round::default();
+                self.round = LoopRound::default();
                 self.length.begin_again();
                 self.part = None;
                 self.step = None;
@@ -344,7 +344,7 @@ impl LineReader {
     }
 
     /// The parts of an epoch that go with this step: one printed with it, or before it.
-    fn part_at(&mut self, step: u64, with_it: Option<Part>) {
+    fn part_at(&mut self, step: u64, with_it: Option<EpochPart>) {
         let parts = &mut self.length.parts;
         if let Some(printed) = self.part.take().filter(|_| with_it.is_none()) {
             let from = printed.from.unwrap_or(0);

@@ -8,7 +8,7 @@ use super::choose::Sighting;
 const ROUND_DONE: f64 = 0.9;
 
 #[derive(Debug, Default)]
-pub struct Round {
+pub struct LoopRound {
     offset: u64,
     n: u64,
     total: Option<u64>,
@@ -21,7 +21,7 @@ pub struct Round {
 
 /// What a sighting of the followed counter says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct RoundPlace {
     /// The step over all rounds.
     pub step: u64,
     /// The length of an epoch, where the counter restarts with each.
@@ -31,7 +31,7 @@ pub struct Place {
     pub new_attempt: bool,
 }
 
-impl Round {
+impl LoopRound {
     pub fn total(&self) -> Option<u64> {
         self.total
     }
@@ -45,7 +45,7 @@ impl Round {
         self.n == n
     }
 
-    pub fn advance(&mut self, seen: &Sighting, first_epoch: u64, epochs_named: bool) -> Place {
+    pub fn advance(&mut self, seen: &Sighting, first_epoch: u64, epochs_named: bool) -> RoundPlace {
         let mut per_epoch = None;
         let mut new_attempt = false;
         let rose = matches!((self.epoch, seen.epoch), (Some(was), Some(is)) if is > was);
@@ -55,7 +55,7 @@ impl Round {
             per_epoch = Some(total);
             // Lightning resets the bar of an epoch that is over before it names the next one.
             if seen.n == 0 && self.epoch == Some(epoch) && self.full() {
-                return Place {
+                return RoundPlace {
                     step: before,
                     per_epoch,
                     whole: false,
@@ -97,7 +97,7 @@ impl Round {
         self.n = seen.n;
         self.total = seen.total;
         self.epoch = seen.epoch;
-        Place {
+        RoundPlace {
             step: self.offset.saturating_add(seen.n),
             per_epoch: per_epoch.filter(|total| *total > 0),
             // `Epoch [1/5], Step [100/600]`: of an epoch or of all? The next epoch tells.

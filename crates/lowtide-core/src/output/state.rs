@@ -9,7 +9,7 @@ use crate::units::Micros;
 
 /// The fields we read; `log_history`, which makes the file large, is skipped while parsing.
 #[derive(Deserialize)]
-struct State {
+struct TrainerState {
     global_step: u64,
     #[serde(default)]
     max_steps: Option<f64>,
@@ -26,7 +26,7 @@ struct State {
 pub struct StateError(#[from] serde_json::Error);
 
 pub fn trainer_state(bytes: &[u8], at: Micros) -> Result<Mark, StateError> {
-    let state: State = serde_json::from_slice(bytes)?;
+    let state: TrainerState = serde_json::from_slice(bytes)?;
     let positive = |v: f64| (v.is_finite() && v > 0.0).then_some(v);
     let max_steps = state.max_steps.and_then(positive);
     let epochs = state.num_train_epochs.and_then(positive);

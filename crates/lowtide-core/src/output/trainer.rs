@@ -1,7 +1,7 @@
 //! What Hugging Face's Trainer and Unsloth print besides bars: log dictionaries
 //! (`{'loss': 1.2, 'epoch': 0.12}`), the block of settings before training, and a few headings.
 
-use super::parts::Part;
+use super::parts::EpochPart;
 use super::text::leading_grouped;
 use crate::mark::{Geometry, Phase};
 
@@ -10,7 +10,7 @@ use crate::mark::{Geometry, Phase};
 pub struct LogDict {
     pub epoch: Option<f64>,
     /// The same, where it is a part of an epoch: a whole number may be an index.
-    pub part: Option<Part>,
+    pub part: Option<EpochPart>,
     pub step: Option<u64>,
     pub kind: DictKind,
 }
@@ -68,7 +68,7 @@ fn number_at(text: &str) -> Option<f64> {
 
 /// Trainer prints epochs with two digits, newer versions with four significant ones; both leave zeros
 /// at the end out.
-fn part_at(text: &str) -> Option<Part> {
+fn part_at(text: &str) -> Option<EpochPart> {
     let epoch = number_at(text).filter(|epoch| *epoch > 0.0 && epoch.fract() != 0.0)?;
     let (_, behind) = text.split_once('.')?;
     let digits = behind
@@ -80,7 +80,7 @@ fn part_at(text: &str) -> Option<Part> {
         _ => 0,
     };
     // `1e-3` says nothing of an epoch that could be used.
-    (!behind[digits..].starts_with(['e', 'E'])).then(|| Part::new(epoch, digits.max(least)))
+    (!behind[digits..].starts_with(['e', 'E'])).then(|| EpochPart::new(epoch, digits.max(least)))
 }
 
 /// One line of the settings block; several settings may share it.
@@ -162,7 +162,7 @@ mod tests {
             dict,
             Some(LogDict {
                 epoch: Some(0.12),
-                part: Some(Part::new(0.12, 2)),
+                part: Some(EpochPart::new(0.12, 2)),
                 step: None,
                 kind: DictKind::Train
             })
@@ -173,9 +173,9 @@ mod tests {
         assert_eq!((eval.kind, eval.epoch), (DictKind::Eval, Some(1.0)));
         assert_eq!(eval.part, None);
         let half = log_dict("{'loss': '0.9', 'epoch': '0.5'}").unwrap();
-        assert_eq!(half.part, Some(Part::new(0.5, 2)));
+        assert_eq!(half.part, Some(EpochPart::new(0.5, 2)));
         let fine = log_dict("{'loss': '0.9', 'epoch': '1.207'}").unwrap();
-        assert_eq!(fine.part, Some(Part::new(1.207, 3)));
+        assert_eq!(fine.part, Some(EpochPart::new(1.207, 3)));
         let last = log_dict("{'train_runtime': 60.1, 'train_loss': 0.4, 'epoch': 3.0}").unwrap();
         assert_eq!(last.kind, DictKind::Summary);
         for line in ["{'a': 1}", "{\"loss_fn\": 3}", "loss: 3", "{'eval_bleu': 3"] {

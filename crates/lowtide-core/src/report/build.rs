@@ -1,6 +1,6 @@
 //! Makes the report out of a picture or of a bare series.
 
-use crate::judge::line as judge;
+use crate::judge::line::FloorLine;
 use crate::look::{Kind, Look};
 use crate::meter::{Drawn, Meter};
 use crate::point::{Context, Track};
@@ -12,7 +12,7 @@ use crate::verdict::{Axis, Verdict};
 use super::fold::{Detail, Picture};
 use super::forecast::forecast;
 use super::grid::{Column, Grid, Range};
-use super::told::{epoch_ends, step_of};
+use super::timeline::{epoch_ends, step_of};
 use super::{
     Event, KindName, Line, LineName, LookRow, Process, Report, Room, SCHEMA, Stack, Taxonomy,
 };
@@ -50,12 +50,12 @@ impl Picture {
             axis: Axis::Time,
             from: self.tree.columns().first().map_or(0.0, Column::x),
             to,
-            steps: self.told.steps(),
+            steps: self.timeline.steps(),
             lines: Vec::new(),
             meters: Meter::drawn().collect(),
             stack: None,
-            spans: self.told.spans(to),
-            epochs: self.told.epochs(self.run.geometry().steps_per_epoch()),
+            spans: self.timeline.spans(to),
+            epochs: self.timeline.epochs(self.run.geometry().steps_per_epoch()),
             floor: floor(series),
             forecast: forecast(&verdict, series, self.beside(&decides)),
             room: self.room(&decides, &verdict, &summary),
@@ -324,7 +324,7 @@ const PER_WINDOW: usize = 3;
 
 /// The line that the rules look at, in windows: what an evaluation at the very end holds is not part of it.
 fn floor(series: &Series) -> Vec<[f64; 2]> {
-    let (line, _) = judge::Line::fine(series, &Context::default());
+    let (line, _) = FloorLine::fine(series, &Context::default());
     let windows = (line.len() / PER_WINDOW).clamp(1, WINDOWS);
     (0..windows)
         .filter_map(|nth| {

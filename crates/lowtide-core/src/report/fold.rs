@@ -10,7 +10,7 @@ use crate::sample::{Reading, Sample};
 use crate::table::Table;
 
 use super::grid::{Grid, Range, Shares};
-use super::told::Told;
+use super::timeline::Timeline;
 
 /// How many columns a picture keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,7 +118,7 @@ pub struct Picture {
     /// The order of a stack's parts, as places in [`Role::NAMES`].
     pub(super) stacked: Vec<usize>,
     pub(super) processes: Table<Meters>,
-    pub(super) told: Told,
+    pub(super) timeline: Timeline,
     pub(super) attempts: Vec<Attempt>,
 }
 
@@ -138,14 +138,14 @@ impl Picture {
             stack: Grid::new(detail.main),
             stacked: Vec::new(),
             processes: Table::default(),
-            told: Told::default(),
+            timeline: Timeline::default(),
             attempts: Vec::new(),
         }
     }
 
     pub fn apply(&mut self, entry: &Entry) {
         self.run.apply(entry);
-        self.told.see(entry, &self.run);
+        self.timeline.see(entry, &self.run);
         match entry {
             Entry::Sample(sample) => self.sample(sample),
             Entry::Watch { id, .. } => {

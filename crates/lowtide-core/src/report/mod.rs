@@ -9,10 +9,10 @@ mod forecast;
 pub mod grid;
 #[cfg(test)]
 mod tests;
-mod told;
+mod timeline;
 
 pub use fold::{Detail, Picture};
-pub use told::{Epoch, Span};
+pub use timeline::{EpochEnd, Span};
 
 use serde::Serialize;
 
@@ -53,7 +53,7 @@ pub struct Report {
     pub meters: Vec<&'static MeterInfo>,
     pub stack: Option<Stack>,
     pub spans: Vec<Span>,
-    pub epochs: Vec<Epoch>,
+    pub epochs: Vec<EpochEnd>,
     /// The low-water line of what decides, as places on the verdict's axis and bytes.
     pub floor: Vec<[f64; 2]>,
     pub forecast: Option<Forecast>,

@@ -61,7 +61,7 @@ impl Run {
         self.watched = None;
         self.last_look.forget();
         self.steps.next_attempt();
-        self.happened.forget_steps();
+        self.occurrences.forget_steps();
         for track in self.processes.values_mut() {
             track.gone.get_or_insert(at);
         }

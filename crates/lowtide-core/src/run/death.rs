@@ -151,7 +151,7 @@ impl Run {
             held: look.held,
             limit: look.limit.clone(),
             holders,
-            step: self.steps.furthest(),
+            step: self.steps.furthest_step(),
             total_steps: self.total_steps(),
             steps: self
                 .steps

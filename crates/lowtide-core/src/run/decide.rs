@@ -13,7 +13,7 @@ use crate::units::Bytes;
 use crate::verdict::{Axis, Class, Meter, Outlook, ProcessRef, Verdict};
 
 use super::Run;
-use super::happened::Count;
+use super::occurrences::Count;
 use super::track::{Lines, ProcessTrack};
 
 /// Growth below this share of the tree's level is nobody's leak: the judge's own materiality, 1 %.
@@ -57,12 +57,12 @@ enum Who<'a> {
     Gpu,
 }
 
-struct Candidate<'a> {
+struct Judgement<'a> {
     who: Who<'a>,
     verdict: Verdict,
 }
 
-impl Candidate<'_> {
+impl Judgement<'_> {
     fn moved(&self) -> f64 {
         self.verdict.floor.last - self.verdict.floor.first
     }
@@ -88,7 +88,7 @@ impl Run {
 
     /// The same for the running attempt alone.
     pub(super) fn decided_now(&self) -> (Verdict, &Series, Subject) {
-        let tree = Candidate {
+        let tree = Judgement {
             who: Who::Tree,
             verdict: self.judge_tree(),
         };
@@ -97,7 +97,7 @@ impl Run {
         let watched = self
             .watched()
             .filter(|(track, _)| track.member.role.trains() || self.lived_long(track))
-            .map(|(track, _)| Candidate {
+            .map(|(track, _)| Judgement {
                 who: Who::Process(track),
                 verdict: self.judge_process(track),
             });
@@ -129,9 +129,9 @@ impl Run {
     /// what the others of the tree hold now.
     fn outlook(
         &self,
-        chosen: &Candidate<'_>,
+        chosen: &Judgement<'_>,
         lines: &Lines,
-        tree: &Candidate<'_>,
+        tree: &Judgement<'_>,
     ) -> Option<Outlook> {
         let over = self.is_over();
         let carries = chosen.moved() >= CARRIES * tree.moved() && !over;
@@ -256,7 +256,7 @@ impl Run {
             shards: 1.0,
             reserved: None,
             epoch_ends: self
-                .happened
+                .occurrences
                 .passes()
                 .map_or(Vec::new(), |passes| self.places(passes)),
             rounds: self.rounds(),
@@ -276,9 +276,9 @@ impl Run {
             (
                 RoundKind::Evaluation,
                 Phase::Eval,
-                &self.happened.evaluations,
+                &self.occurrences.evaluations,
             ),
-            (RoundKind::Save, Phase::Save, &self.happened.saves),
+            (RoundKind::Save, Phase::Save, &self.occurrences.saves),
         ]
     }
 
@@ -329,7 +329,7 @@ impl Run {
 
     /// Processes, roles and GPUs whose growth could matter; the cheap look at extremes keeps the
     /// cost of a tree of a thousand idle processes near zero.
-    fn other_candidates(&self, level: f64) -> Vec<Candidate<'_>> {
+    fn other_candidates(&self, level: f64) -> Vec<Judgement<'_>> {
         let grew = |lines: &Lines| lines.extremes.last - lines.extremes.min >= MATERIAL * level;
         let watched = self.watched.as_ref().map(|(id, _)| *id);
         let processes = self
@@ -347,7 +347,7 @@ impl Run {
         processes
             .chain(roles)
             .chain(gpu)
-            .map(|(who, lines)| Candidate {
+            .map(|(who, lines)| Judgement {
                 who,
                 verdict: match who {
                     Who::Process(track) => self.judge_process(track),
@@ -361,12 +361,12 @@ impl Run {
 
     fn choose<'a, 'b>(
         &self,
-        tree: &'a Candidate<'b>,
-        watched: Option<&'a Candidate<'b>>,
-        others: &'a [Candidate<'b>],
+        tree: &'a Judgement<'b>,
+        watched: Option<&'a Judgement<'b>>,
+        others: &'a [Judgement<'b>],
         level: f64,
-    ) -> &'a Candidate<'b> {
-        let moved = |one: &Candidate<'b>, share: f64| {
+    ) -> &'a Judgement<'b> {
+        let moved = |one: &Judgement<'b>, share: f64| {
             // What a GPU holds is no part of the tree's level.
             let level = match one.who {
                 Who::Gpu => one.verdict.floor.last,
@@ -375,11 +375,11 @@ impl Run {
             one.moved() >= share * level
         };
         let leaks =
-            |one: &Candidate<'b>| one.verdict.verdict == Class::Leak && moved(one, MATERIAL);
+            |one: &Judgement<'b>| one.verdict.verdict == Class::Leak && moved(one, MATERIAL);
         if let Some(leak) = self.carrier(tree, watched, others, leaks) {
             return leak;
         }
-        let grows = |one: &Candidate<'b>| {
+        let grows = |one: &Judgement<'b>| {
             let verdict = &one.verdict;
             verdict.verdict == Class::TooEarly && verdict.steady && moved(one, UNSETTLED)
         };
@@ -394,7 +394,7 @@ impl Run {
             candidate.verdict.verdict == Class::TooEarly && moved(candidate, UNSETTLED)
         });
         // A trainer at rest says nothing of a buffer that its workers fill.
-        let fills = |one: &Candidate<'b>| one.verdict.is_under_way() && moved(one, UNSETTLED);
+        let fills = |one: &Judgement<'b>| one.verdict.is_under_way() && moved(one, UNSETTLED);
         unsettled
             .or_else(|| self.carrier(tree, watched, others, fills))
             .unwrap_or(decided)
@@ -404,12 +404,12 @@ impl Run {
     /// tree's own line has to allow it.
     fn carrier<'a, 'b>(
         &self,
-        tree: &'a Candidate<'b>,
-        watched: Option<&'a Candidate<'b>>,
-        others: &'a [Candidate<'b>],
-        kind: impl Fn(&Candidate<'b>) -> bool,
-    ) -> Option<&'a Candidate<'b>> {
-        let rate = |candidate: &Candidate<'b>| candidate.verdict.rate.value;
+        tree: &'a Judgement<'b>,
+        watched: Option<&'a Judgement<'b>>,
+        others: &'a [Judgement<'b>],
+        kind: impl Fn(&Judgement<'b>) -> bool,
+    ) -> Option<&'a Judgement<'b>> {
+        let rate = |candidate: &Judgement<'b>| candidate.verdict.rate.value;
         let steepest = |who: fn(&Who<'b>) -> bool| {
             watched
                 .into_iter()
@@ -439,7 +439,7 @@ impl Run {
     }
 
     /// Fills in what only the run knows: the source, the process, the meter, the true limit.
-    fn finish(&self, chosen: &Candidate<'_>) -> Verdict {
+    fn finish(&self, chosen: &Judgement<'_>) -> Verdict {
         let mut verdict = chosen.verdict.clone();
         verdict.source = self.header.name.clone();
         let named = match chosen.who {

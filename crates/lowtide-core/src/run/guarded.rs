@@ -12,16 +12,16 @@ const MB: f64 = 1e6;
 const LIMIT: f64 = 2000.0;
 
 /// One trainer a second and a step, as `level` (MB) says.
-struct Job {
-    run: Run,
+pub(crate) struct GuardedJob {
+    pub run: Run,
     at: u64,
     pid: u32,
     kills: u64,
 }
 
-impl Job {
-    fn new() -> Job {
-        let mut job = Job {
+impl GuardedJob {
+    pub fn new() -> GuardedJob {
+        let mut job = GuardedJob {
             run: Run::new(),
             at: 0,
             pid: 10,
@@ -57,7 +57,7 @@ impl Job {
         }
     }
 
-    fn restart(&mut self, step: u64) {
+    pub fn restart(&mut self, step: u64) {
         self.run.apply(&Entry::Attempt(Attempt {
             at: Micros(self.at * 1_000_000),
             number: self.run.attempt() + 1,
@@ -68,7 +68,7 @@ impl Job {
         self.begin(Role::Trainer);
     }
 
-    fn steps(
+    pub fn steps(
         &mut self,
         steps: std::ops::Range<u64>,
         geometry: Geometry,
@@ -134,7 +134,7 @@ fn a_leak_that_one_attempt_showed_is_still_a_leak() {
         epoch_steps: Some(100.0),
         ..Geometry::default()
     };
-    let mut job = Job::new();
+    let mut job = GuardedJob::new();
     job.steps(0..300, epoch, |step| 500.0 + 4.0 * step as f64);
     assert_eq!(job.run.verdict().verdict, Class::Leak);
     job.restart(300);
@@ -165,7 +165,7 @@ fn a_leak_that_one_attempt_showed_is_still_a_leak() {
 #[test]
 fn attempts_are_not_one_series() {
     // Flat in itself, and lower or higher with each attempt: together it would look like growth.
-    let mut job = Job::new();
+    let mut job = GuardedJob::new();
     for attempt in 0..4 {
         let first = 100 * attempt;
         job.steps(first..first + 100, Geometry::default(), |_| {
@@ -186,14 +186,14 @@ fn a_first_pass_begun_in_the_middle_is_no_leak_when_the_epoch_ends() {
         ..Geometry::default()
     };
     let level = |step: u64| 500.0 + 8.0 * step as f64;
-    let mut by_us = Job::new();
+    let mut by_us = GuardedJob::new();
     by_us.restart(60);
     by_us.steps(60..190, epoch, level);
     assert_eq!(by_us.run.verdict().verdict, Class::TooEarly);
-    let mut by_others = Job::new();
+    let mut by_others = GuardedJob::new();
     by_others.steps(60..190, epoch, level);
     assert_eq!(by_others.run.verdict().verdict, Class::TooEarly);
-    let mut fresh = Job::new();
+    let mut fresh = GuardedJob::new();
     fresh.steps(0..130, epoch, level);
     assert_eq!(
         fresh.run.verdict().verdict,
@@ -204,7 +204,7 @@ fn a_first_pass_begun_in_the_middle_is_no_leak_when_the_epoch_ends() {
 
 #[test]
 fn an_oom_kill_is_known_by_its_counter() {
-    let mut job = Job::new();
+    let mut job = GuardedJob::new();
     job.steps(0..50, Geometry::default(), |step| {
         500.0 + 20.0 * step as f64
     });
@@ -230,7 +230,7 @@ fn an_oom_kill_is_known_by_its_counter() {
 
 #[test]
 fn kills_of_earlier_jobs_in_the_group_are_not_ours() {
-    let mut job = Job::new();
+    let mut job = GuardedJob::new();
     job.steps(0..50, Geometry::default(), |_| 500.0);
     let found = job.dies(Some(Exit::Signal(9))).unwrap();
     assert_eq!(found.cause, Cause::Signal { signal: 9 });
@@ -238,7 +238,7 @@ fn kills_of_earlier_jobs_in_the_group_are_not_ours() {
 
 #[test]
 fn what_the_guard_did_is_not_blamed_on_others() {
-    let mut job = Job::new();
+    let mut job = GuardedJob::new();
     job.steps(0..50, Geometry::default(), |_| 500.0);
     job.run.apply(&Entry::Event {
         at: Micros(job.at * 1_000_000),
@@ -256,7 +256,7 @@ fn what_the_guard_did_is_not_blamed_on_others() {
 #[test]
 fn an_end_that_nobody_saw_is_judged_by_the_room_that_was_left() {
     let likely = |level: f64| {
-        let mut job = Job::new();
+        let mut job = GuardedJob::new();
         job.steps(0..50, Geometry::default(), |_| level);
         job.run.explain_end(None, None).unwrap().cause
     };
@@ -267,7 +267,7 @@ fn an_end_that_nobody_saw_is_judged_by_the_room_that_was_left() {
 #[test]
 fn a_job_that_ends_by_itself_or_fails_by_itself_needs_no_post_mortem() {
     for exit in [Exit::Code(0), Exit::Code(1)] {
-        let mut job = Job::new();
+        let mut job = GuardedJob::new();
         job.steps(0..50, Geometry::default(), |_| 500.0);
         assert_eq!(job.dies(Some(exit)), None);
     }
@@ -275,7 +275,7 @@ fn a_job_that_ends_by_itself_or_fails_by_itself_needs_no_post_mortem() {
 
 #[test]
 fn ranks_that_left_between_two_looks_are_explained_and_none_is_blamed() {
-    let mut job = Job::new();
+    let mut job = GuardedJob::new();
     job.steps(0..50, Geometry::default(), |_| 500.0);
     job.pid = 11;
     job.begin(Role::Rank { rank: 1, world: 2 });
@@ -292,7 +292,7 @@ fn ranks_that_left_between_two_looks_are_explained_and_none_is_blamed() {
 
 #[test]
 fn the_rank_that_left_first_is_named() {
-    let mut job = Job::new();
+    let mut job = GuardedJob::new();
     job.steps(0..50, Geometry::default(), |_| 500.0);
     job.pid = 11;
     job.begin(Role::Rank { rank: 1, world: 2 });
@@ -309,7 +309,7 @@ fn the_rank_that_left_first_is_named() {
 
 #[test]
 fn the_kernels_log_tells_the_machine_from_the_group() {
-    let mut job = Job::new();
+    let mut job = GuardedJob::new();
     job.steps(0..50, Geometry::default(), |_| 500.0);
     job.dies(Some(Exit::Signal(9)));
     let kernel = KernelKill {

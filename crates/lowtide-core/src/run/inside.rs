@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::happened::At;
+use super::occurrences::At;
 use super::thin::Thin;
 
 /// Looks kept of one process.

@@ -3,20 +3,20 @@
 //! `run`, `attach` and `judge` feed it entries; it keeps bounded summaries only, so a week of
 //! watching costs no more memory than an hour. [`Run::verdict`] and [`Run::summary`] read it.
 
-pub(crate) mod around;
 mod attempts;
 mod death;
 mod decide;
 #[cfg(test)]
-mod guarded;
-pub(crate) mod happened;
+pub(crate) mod guarded;
 pub(crate) mod inside;
 mod looks;
+pub(crate) mod occurrences;
 mod others;
 pub(crate) mod parts;
 mod reserve;
 mod steps;
 mod summary;
+pub(crate) mod surroundings;
 #[cfg(test)]
 mod tests;
 pub(crate) mod thin;
@@ -39,14 +39,14 @@ use crate::table::Table;
 use crate::units::{Bytes, Micros};
 use crate::verdict::Axis;
 
-use around::Around;
 use attempts::Attempts;
 use death::LastLooks;
-use happened::{At, Happened};
 use inside::AllRecords;
 use looks::Looks;
+use occurrences::{At, Occurrences};
 use others::Others;
-use steps::{Moment, Steps};
+use steps::{StepMoment, Steps};
+use surroundings::SurroundingsSeen;
 use track::{Lines, RoleTrack, Together};
 
 /// Everything that is remembered of a run.
@@ -68,7 +68,7 @@ pub struct Run {
     axis_override: Option<Axis>,
     basis: Basis,
     last_at: Micros,
-    pending: Option<(Moment, Newest)>,
+    pending: Option<(StepMoment, Newest)>,
     samples: u64,
     lost_ticks: u64,
     late: u64,
@@ -77,9 +77,9 @@ pub struct Run {
     attempts: Attempts,
     last_look: LastLooks,
     post_mortem: Option<PostMortem>,
-    pub(crate) happened: Happened,
+    pub(crate) occurrences: Occurrences,
     pub(crate) records: AllRecords,
-    pub(crate) around: Around,
+    pub(crate) surroundings: SurroundingsSeen,
     others: Others,
     end: Option<Option<Exit>>,
 }
@@ -152,14 +152,14 @@ impl Run {
                 if self.steps.mark(mark) {
                     self.forget_steps();
                 }
-                self.happened
+                self.occurrences
                     .mark(mark, self.steps.phase(), self.steps.current());
             }
             // Measured inside the job: not needed to judge, but to explain.
             Entry::Record { at, pid, json } => {
                 let at = self.place(*at);
                 if self.records.push(*pid, json, at) {
-                    self.happened.logs.push(at);
+                    self.occurrences.logs.push(at);
                 }
             }
             Entry::Look(look) => self.looks.push(look, self.steps.current()),
@@ -186,7 +186,7 @@ impl Run {
         // The first one known; from then on as of the look that counts.
         self.limit = self.limit.take().or_else(|| sample.limit.clone());
         self.basis = sample.tree.basis;
-        self.around.push(sample, self.place(sample.at));
+        self.surroundings.push(sample, self.place(sample.at));
         let moment = self.steps.moment(sample.at);
         // What is seen now counts only if it is still there at the next look: the last one may
         // show a process that is being taken apart.
@@ -201,7 +201,7 @@ impl Run {
     }
 
     /// Takes in the look before the newest one.
-    fn fold(&mut self, moment: &Moment, look: &Newest, next: &Sample) {
+    fn fold(&mut self, moment: &StepMoment, look: &Newest, next: &Sample) {
         let lives_on = |id: ProcId, near: usize| {
             let found = match next.readings.get(near) {
                 Some(reading) if reading.id == id => Ok(near),
@@ -265,7 +265,7 @@ impl Run {
         if let Some((moment, _)) = &mut self.pending {
             moment.step = None;
         }
-        self.happened.forget_steps();
+        self.occurrences.forget_steps();
     }
 
     fn place(&self, at: Micros) -> At {
@@ -281,7 +281,7 @@ impl Run {
         let before = known.map(|track| track.member.role);
         if member.role == Role::LoaderWorker && before != Some(Role::LoaderWorker) {
             let at = self.place(self.last_at);
-            self.happened.worker_starts.push(at);
+            self.occurrences.worker_starts.push(at);
         }
     }
 
@@ -333,8 +333,8 @@ impl Run {
     }
 
     /// The furthest step of all attempts.
-    pub fn furthest(&self) -> Option<u64> {
-        self.steps.furthest()
+    pub fn furthest_step(&self) -> Option<u64> {
+        self.steps.furthest_step()
     }
 
     pub fn total_steps(&self) -> Option<u64> {

@@ -4,8 +4,8 @@
 use crate::mark::Phase;
 use crate::sample::Reading;
 
-use super::happened::At;
-use super::steps::Moment;
+use super::occurrences::At;
+use super::steps::StepMoment;
 use super::thin::Thin;
 
 /// Readings kept of one process: enough to see which part moved and when, in 3 kB.
@@ -51,7 +51,7 @@ pub(crate) struct Held {
 }
 
 impl Held {
-    pub(super) fn push(&mut self, reading: &Reading, moment: &Moment) {
+    pub(super) fn push(&mut self, reading: &Reading, moment: &StepMoment) {
         let held = reading.held().as_f64();
         self.parts.push(Parts {
             at: At {

@@ -26,7 +26,7 @@ pub(super) struct Steps {
 
 /// One moment of the run, as a series needs it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Moment {
+pub(super) struct StepMoment {
     pub seconds: f64,
     pub step: Option<f64>,
     pub phase: Option<Phase>,
@@ -104,13 +104,13 @@ impl Steps {
         self.phase = None;
     }
 
-    pub fn moment(&self, at: Micros) -> Moment {
+    pub fn moment(&self, at: Micros) -> StepMoment {
         // After the last step comes a last evaluation, a last save and the freeing of everything:
         // none of it says how the loop's memory behaves.
         let over = self
             .total
             .is_some_and(|total| total > 0 && self.current == Some(total));
-        Moment {
+        StepMoment {
             seconds: at.seconds(),
             step: self.current.map(|step| step as f64),
             phase: if over { Some(Phase::End) } else { self.phase },
@@ -137,7 +137,7 @@ impl Steps {
     }
 
     /// The furthest step of the run, in whichever attempt.
-    pub fn furthest(&self) -> Option<u64> {
+    pub fn furthest_step(&self) -> Option<u64> {
         self.furthest
     }
 

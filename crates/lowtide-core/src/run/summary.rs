@@ -79,7 +79,7 @@ impl Run {
             lost_ticks: self.lost_ticks,
             late_ticks: self.late,
             first_step: self.steps.began(),
-            last_step: self.steps.furthest(),
+            last_step: self.steps.furthest_step(),
             total_steps: self.total_steps(),
             steps_from: self.steps.source(),
             tree: Spread {

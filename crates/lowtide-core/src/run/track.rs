@@ -9,7 +9,7 @@ use crate::verdict::{Axis, Meter};
 
 use super::own_share;
 use super::parts::Held;
-use super::steps::Moment;
+use super::steps::StepMoment;
 
 /// A value's extremes and mean over the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -62,7 +62,7 @@ impl Default for Lines {
 }
 
 impl Lines {
-    pub fn push(&mut self, bytes: f64, moment: &Moment) {
+    pub fn push(&mut self, bytes: f64, moment: &StepMoment) {
         self.extremes.push(bytes);
         let point = Point {
             x: moment.seconds,
@@ -113,7 +113,7 @@ pub(super) struct RoleTrack {
 }
 
 impl RoleTrack {
-    pub fn push(&mut self, together: &Together, moment: &Moment) {
+    pub fn push(&mut self, together: &Together, moment: &StepMoment) {
         self.lines.push(together.own, moment);
         if together.count >= self.most {
             self.most = together.count;
@@ -192,7 +192,7 @@ impl ProcessTrack {
     }
 
     /// `all` are the readings of the same look, by pid.
-    pub(super) fn push(&mut self, reading: &Reading, all: &[Reading], moment: &Moment) {
+    pub(super) fn push(&mut self, reading: &Reading, all: &[Reading], moment: &StepMoment) {
         if self.first.is_none() {
             let parent = self.member.parent.and_then(|parent| {
                 let at = all.binary_search_by_key(&parent.pid, |other| other.id.pid);

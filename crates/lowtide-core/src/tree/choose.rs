@@ -6,7 +6,7 @@ use crate::units::Bytes;
 
 /// A member of the tree with what was measured of it lately.
 #[derive(Clone, Copy, Debug)]
-pub struct Candidate<'a> {
+pub struct Watchable<'a> {
     pub id: ProcId,
     pub role: Role,
     pub facts: &'a Facts,
@@ -56,15 +56,15 @@ fn tier(role: Role) -> u8 {
 }
 
 /// Chooses among all members. `current` is the last choice, if any.
-pub fn choose(candidates: &[Candidate<'_>], current: Option<ProcId>) -> Option<Choice> {
+pub fn choose(candidates: &[Watchable<'_>], current: Option<ProcId>) -> Option<Choice> {
     let best_tier = candidates.iter().map(|c| tier(c.role)).max()?;
     let rivals = || candidates.iter().filter(|c| tier(c.role) == best_tier);
-    let most = |of: fn(&Candidate<'_>) -> f64| rivals().map(of).fold(0.0, f64::max);
+    let most = |of: fn(&Watchable<'_>) -> f64| rivals().map(of).fold(0.0, f64::max);
     let most_held = most(|c| c.held.as_f64());
     let most_growth = most(|c| c.growth.as_f64());
     let most_cpu = most(|c| c.cpu);
 
-    let score = |c: &Candidate<'_>| {
+    let score = |c: &Watchable<'_>| {
         let mut score = 0.0;
         score += if c.gpu.is_some_and(|gpu| gpu > Bytes::ZERO) {
             GPU
@@ -113,7 +113,7 @@ pub fn choose(candidates: &[Candidate<'_>], current: Option<ProcId>) -> Option<C
     })
 }
 
-fn why(chosen: &Candidate<'_>, only: bool, most_held: f64, most_growth: f64) -> String {
+fn why(chosen: &Watchable<'_>, only: bool, most_held: f64, most_growth: f64) -> String {
     let mut reasons: Vec<&str> = Vec::new();
     if chosen.gpu.is_some_and(|gpu| gpu > Bytes::ZERO) {
         reasons.push("holds GPU memory");
@@ -153,8 +153,8 @@ mod tests {
 
     const MB: u64 = 1_000_000;
 
-    fn candidate(pid: u32, role: Role, facts: &Facts, held: u64) -> Candidate<'_> {
-        Candidate {
+    fn candidate(pid: u32, role: Role, facts: &Facts, held: u64) -> Watchable<'_> {
+        Watchable {
             id: ProcId {
                 pid,
                 start: u64::from(pid),
@@ -168,7 +168,7 @@ mod tests {
         }
     }
 
-    fn chosen(candidates: &[Candidate<'_>], current: Option<u32>) -> u32 {
+    fn chosen(candidates: &[Watchable<'_>], current: Option<u32>) -> u32 {
         let current = current.map(|pid| ProcId {
             pid,
             start: u64::from(pid),

@@ -58,7 +58,8 @@ impl Guard {
             matches!(found.cause, Cause::GroupOom { .. } | Cause::NodeOom { .. })
         });
         let total = watch.run.total_steps().filter(|total| *total > 0);
-        let all_steps = total.is_some_and(|total| watch.policy().furthest() >= Some(total));
+        let all_steps =
+            total.is_some_and(|total| watch.policy().step_of_this_attempt() >= Some(total));
         let done = all_steps && matches!(exit, None | Some(Exit::Code(0)));
         if done || (asked.is_none() && !ran_out) {
             let Some(exit) = exit else {
@@ -90,7 +91,7 @@ impl Guard {
             self.tell(watch, &format!("the job ended by itself{steps}; {UNKNOWN}"));
             return Next::Done(0);
         };
-        let done = watch.policy().furthest().unwrap_or(0);
+        let done = watch.policy().step_of_this_attempt().unwrap_or(0);
         let text = format!(
             "the job ended by itself at step {done} of {total}; {UNKNOWN}, and it is not started again"
         );
@@ -159,7 +160,7 @@ impl Guard {
         };
         self.restarts += 1;
         self.repeated += repeated;
-        self.restarted_at = watch.run.furthest();
+        self.restarted_at = watch.run.furthest_step();
         self.resumed = Some(newest.path.clone());
         Next::Again(self.next_attempt(watch, newest, &resume, repeated))
     }
@@ -176,7 +177,7 @@ impl Guard {
                 hint: None,
             });
         }
-        let furthest = watch.run.furthest();
+        let furthest = watch.run.furthest_step();
         let no_new_step = furthest.is_none() || furthest <= self.restarted_at;
         let same = self.resumed.as_deref() == Some(&newest.path);
         if self.restarts > 0 && no_new_step && same {
@@ -329,13 +330,13 @@ fn alive(watch: &Watch) -> Vec<ProcId> {
 
 /// Steps that were done after the checkpoint was made.
 fn repeated(watch: &Watch, newest: &Checkpoint) -> u64 {
-    let (done, saved) = (watch.policy().furthest(), newest.step);
+    let (done, saved) = (watch.policy().step_of_this_attempt(), newest.step);
     done.zip(saved)
         .map_or(0, |(done, saved)| done.saturating_sub(saved))
 }
 
 fn left_to_resume(watch: &Watch, newest: Option<&Checkpoint>) -> String {
-    let done = watch.run.furthest();
+    let done = watch.run.furthest_step();
     let Some(newest) = newest else {
         let lost = done.map_or(String::new(), |done| format!("; {done} steps were done"));
         return format!("no complete checkpoint of this job was found{lost}");

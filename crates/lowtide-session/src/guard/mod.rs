@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::time::SystemTime;
 
 use lowtide_core::entry::EventKind;
-use lowtide_core::guard::{Decision, Every, Outcome};
+use lowtide_core::guard::{Decision, Every, Ruling};
 use lowtide_core::mark::MarkSource;
 use lowtide_core::process::{ProcId, Role};
 use rustix::process::Signal;
@@ -91,18 +91,18 @@ impl Guard {
     }
 
     /// Carries out what was decided at the last look.
-    pub fn turn(&mut self, watch: &mut Watch, outcome: &Outcome) {
+    pub fn turn(&mut self, watch: &mut Watch, ruling: &Ruling) {
         if self.interrupted {
             return;
         }
-        match outcome.decision {
+        match ruling.decision {
             Decision::Watch | Decision::Warn => {}
-            Decision::Ask { stop_at } => self.ask(watch, stop_at, &outcome.why),
+            Decision::Ask { stop_at } => self.ask(watch, stop_at, &ruling.why),
             Decision::Stop => {
-                self.force(watch, Signal::TERM, &format!("SIGTERM: {}", outcome.why));
+                self.force(watch, Signal::TERM, &format!("SIGTERM: {}", ruling.why));
             }
             Decision::Kill => {
-                self.force(watch, Signal::KILL, &format!("SIGKILL: {}", outcome.why));
+                self.force(watch, Signal::KILL, &format!("SIGKILL: {}", ruling.why));
             }
         }
     }

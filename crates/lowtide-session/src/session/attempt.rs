@@ -79,9 +79,9 @@ impl Session<'_> {
         if let Some(mark) = self.state.read(|| watch.now()) {
             watch.mark(mark);
         }
-        if let (Some(guard), Some(outcome)) = (&mut self.guard, watch.outcome()) {
-            guard.turn(watch, &outcome);
-            if let Some(within) = outcome.look_within {
+        if let (Some(guard), Some(ruling)) = (&mut self.guard, watch.ruling()) {
+            guard.turn(watch, &ruling);
+            if let Some(within) = ruling.look_within {
                 ticker.soon(Duration::from_micros(within.0));
             }
         }

@@ -2,7 +2,7 @@
 //! attempt, and explains the end.
 
 use lowtide_core::entry::{Attempt, Entry, EventKind, Exit};
-use lowtide_core::guard::{Decision, Every, Outcome, Policy, Situation};
+use lowtide_core::guard::{Decision, Every, Policy, Ruling, Situation};
 use lowtide_core::look::LookWhy;
 use lowtide_core::output::StepReader;
 use lowtide_core::postmortem::{Cause, PostMortem};
@@ -27,8 +27,8 @@ impl Watch {
     }
 
     /// What the policy said at the last look, once.
-    pub fn outcome(&mut self) -> Option<Outcome> {
-        self.outcome.take()
+    pub fn ruling(&mut self) -> Option<Ruling> {
+        self.ruling.take()
     }
 
     /// The page that the training loop reads.
@@ -42,7 +42,7 @@ impl Watch {
         self.sample = Sample::default();
         self.steps = StepReader::new();
         self.policy.next_attempt();
-        self.outcome = None;
+        self.ruling = None;
         self.stopped = false;
         self.standing = None;
         // A new process is judged anew; that is no withdrawal of what was said of the one before.
@@ -86,18 +86,18 @@ impl Watch {
     /// Warns when the limit comes near; what else the policy decides is the guard's to carry out.
     pub(super) fn foresee(&mut self, verdict: &Verdict) {
         let trainers: Vec<ProcId> = self.run.trainers().collect();
-        let outcome = self.policy.tick(&Situation {
+        let ruling = self.policy.tick(&Situation {
             sample: &self.sample,
             verdict,
             trainers: trainers.len(),
             stopped: self.stopped || (self.policy.acts() && act::any_stopped(&trainers)),
         });
-        if outcome.decision == Decision::Warn {
-            self.teller.say(&outcome.why);
-            self.event(EventKind::LimitNear, outcome.why.clone());
+        if ruling.decision == Decision::Warn {
+            self.teller.say(&ruling.why);
+            self.event(EventKind::LimitNear, ruling.why.clone());
             // Evidence is taken while there is somebody to take it from.
             self.look_soon(LookWhy::Guard);
         }
-        self.outcome = Some(outcome);
+        self.ruling = Some(ruling);
     }
 }

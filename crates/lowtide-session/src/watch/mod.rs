@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use lowtide_core::entry::{Entry, EventKind, Exit, Header};
-use lowtide_core::guard::{Outcome, Policy};
+use lowtide_core::guard::{Policy, Ruling};
 use lowtide_core::look::LookWhy;
 use lowtide_core::mark::{Mark, MarkSource};
 use lowtide_core::output::StepReader;
@@ -88,7 +88,7 @@ pub struct Watch {
     sample: Sample,
     policy: Policy,
     /// What the guard's policy says of the newest sample.
-    outcome: Option<Outcome>,
+    ruling: Option<Ruling>,
     /// The job is stopped (Ctrl-Z, SIGSTOP).
     stopped: bool,
     standing: Option<(Class, u32)>,
@@ -211,7 +211,7 @@ impl Watch {
             probe: probe.then(Probe::default),
             sample: Sample::default(),
             policy: Policy::warning_only(),
-            outcome: None,
+            ruling: None,
             stopped: false,
             standing: None,
             told: None,

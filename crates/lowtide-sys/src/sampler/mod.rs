@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use lowtide_core::process::{Member, ProcId, Role};
 use lowtide_core::sample::{Gap, GapWhy, Sample};
 use lowtide_core::tree::assign::assign;
-use lowtide_core::tree::choose::{Candidate, choose};
+use lowtide_core::tree::choose::{Watchable, choose};
 use lowtide_core::units::{Bytes, Cap, Micros, Share};
 use rustix::time::{ClockId, clock_gettime};
 
@@ -376,10 +376,10 @@ impl Sampler {
     }
 
     fn choose(&mut self, now: Micros, changes: &mut Vec<Change>) {
-        let candidates: Vec<Candidate<'_>> = self
+        let candidates: Vec<Watchable<'_>> = self
             .members
             .iter()
-            .map(|tracked| Candidate {
+            .map(|tracked| Watchable {
                 id: tracked.id(),
                 role: tracked.member.role,
                 facts: &tracked.member.facts,

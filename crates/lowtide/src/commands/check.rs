@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use lowtide_core::check::{
-    Criteria, Headroom, Outcome, RateBound, SettleBound, Subject, check, overall,
+    Criteria, Headroom, JudgedSeries, Outcome, RateBound, SettleBound, check, overall,
 };
 use lowtide_core::units::{Bytes, Share, parse_duration};
 use lowtide_core::verdict::Axis;
@@ -216,8 +216,8 @@ pub fn finish(asked: &CheckFlags, judged: &Judged, baseline: Option<&Judged>) ->
     Ok(exit_code(outcome, asked.on_inconclusive))
 }
 
-fn subject(judged: &Judged) -> Subject<'_> {
-    Subject {
+fn subject(judged: &Judged) -> JudgedSeries<'_> {
+    JudgedSeries {
         series: &judged.series,
         verdict: &judged.verdict,
     }

@@ -1,13 +1,13 @@
 //! Every count that was kept, at each point of a floor.
 
-use crate::judge::Looked;
-use crate::judge::line::Line;
-use crate::run::happened::At;
+use crate::judge::Examined;
+use crate::judge::line::FloorLine;
+use crate::run::occurrences::At;
 use crate::run::parts::Held;
 use crate::series::Series;
 use crate::verdict::{Axis, Verdict};
 
-use super::{Counted, LEAST_UNITS};
+use super::{CountedBeside, LEAST_UNITS};
 
 /// Mapped files drive a growth only if they grew by this share of it: libraries are mapped too.
 const MAPPED: f64 = 0.5;
@@ -18,15 +18,15 @@ type Units = (&'static str, Vec<f64>);
 pub(super) fn all_units(
     verdict: &Verdict,
     series: &Series,
-    looked: &Looked,
-    counted: Counted<'_>,
-    line: &Line,
+    examined: &Examined,
+    counted: CountedBeside<'_>,
+    line: &FloorLine,
 ) -> Vec<Units> {
     let on_steps = verdict.axis == Axis::Step;
     let mut all = Vec::new();
     if on_steps {
         all.push(("step", line.xs.clone()));
-        if let Some(epoch) = looked.epoch {
+        if let Some(epoch) = examined.epoch {
             let each = epoch.examples_per_step.unwrap_or(1.0);
             let seen = |x: &f64| (x - epoch.begin).clamp(0.0, epoch.steps) * each;
             all.push(("new-example", line.xs.iter().map(seen).collect()));
@@ -43,18 +43,18 @@ pub(super) fn all_units(
 }
 
 /// What happened often enough within the line.
-fn events(counted: Counted<'_>, line: &Line, on_steps: bool) -> Vec<Units> {
-    let Some(happened) = counted.happened else {
+fn events(counted: CountedBeside<'_>, line: &FloorLine, on_steps: bool) -> Vec<Units> {
+    let Some(occurrences) = counted.occurrences else {
         return Vec::new();
     };
     let place = |at: &At| if on_steps { at.step } else { Some(at.seconds) };
     [
-        ("evaluation", &happened.evaluations),
-        ("save", &happened.saves),
-        ("epoch", &happened.epochs),
-        ("log", &happened.logs),
-        ("recompile", &happened.slow_steps),
-        ("worker-start", &happened.worker_starts),
+        ("evaluation", &occurrences.evaluations),
+        ("save", &occurrences.saves),
+        ("epoch", &occurrences.epochs),
+        ("log", &occurrences.logs),
+        ("recompile", &occurrences.slow_steps),
+        ("worker-start", &occurrences.worker_starts),
     ]
     .into_iter()
     .filter(|(name, _)| *name != "recompile" || counted.compiles)
@@ -67,7 +67,12 @@ fn events(counted: Counted<'_>, line: &Line, on_steps: bool) -> Vec<Units> {
 }
 
 /// Bytes of files mapped, where they are large against the growth.
-fn mapped(counted: Counted<'_>, line: &Line, on_steps: bool, grew: f64) -> Option<Units> {
+fn mapped(
+    counted: CountedBeside<'_>,
+    line: &FloorLine,
+    on_steps: bool,
+    grew: f64,
+) -> Option<Units> {
     let held = counted.held?;
     let at = line.xs.iter().map(|x| file_at(held, on_steps, *x));
     let mapped = at.collect::<Option<Vec<f64>>>()?;

@@ -1,8 +1,8 @@
 //! Excursions that nobody marked, and the floor between them.
 
 use crate::judge::excursion::{self, Excursion};
-use crate::judge::line::Line;
-use crate::run::happened::{Count, Happened};
+use crate::judge::line::FloorLine;
+use crate::run::occurrences::{Count, Occurrences};
 use crate::series::Series;
 use crate::verdict::Axis;
 
@@ -10,9 +10,13 @@ use crate::verdict::Axis;
 const MOSTLY: f64 = 0.5;
 
 /// Excursions that no marked evaluation or save explains: those are counted for themselves.
-pub(super) fn unmarked(series: &Series, axis: Axis, happened: Option<&Happened>) -> Vec<Excursion> {
+pub(super) fn unmarked(
+    series: &Series,
+    axis: Axis,
+    occurrences: Option<&Occurrences>,
+) -> Vec<Excursion> {
     let found = excursion::found(series);
-    let Some(happened) = happened.filter(|_| axis != Axis::Sample) else {
+    let Some(occurrences) = occurrences.filter(|_| axis != Axis::Sample) else {
         return found;
     };
     let before = |count: &Count, x: f64| match axis {
@@ -22,7 +26,7 @@ pub(super) fn unmarked(series: &Series, axis: Axis, happened: Option<&Happened>)
     // A mark may come a bucket earlier or later than what it takes.
     let slack = series.width().unwrap_or(1.0);
     let marked = |one: &&Excursion| {
-        [&happened.evaluations, &happened.saves]
+        [&occurrences.evaluations, &occurrences.saves]
             .into_iter()
             .any(|count| before(count, one.to + slack) > before(count, one.from - slack))
     };
@@ -33,12 +37,12 @@ pub(super) fn unmarked(series: &Series, axis: Axis, happened: Option<&Happened>)
 }
 
 /// The line without what lies in an excursion.
-pub(super) fn between(line: Line, excursions: &[Excursion]) -> Line {
+pub(super) fn between(line: FloorLine, excursions: &[Excursion]) -> FloorLine {
     let outside = |x: f64| {
         let next = excursions.partition_point(|one| one.to < x);
         excursions.get(next).is_none_or(|one| x < one.from)
     };
-    let mut left = Line::default();
+    let mut left = FloorLine::default();
     for (i, x) in line.xs.iter().enumerate().filter(|(_, x)| outside(**x)) {
         left.xs.push(*x);
         left.ys.push(line.ys[i]);

@@ -281,10 +281,10 @@ fn mapped_files(signs: &Signs) -> Vec<Sign> {
 }
 
 fn page_cache(signs: &Signs) -> Vec<Sign> {
-    let Some(around) = &signs.around else {
+    let Some(surroundings) = &signs.surroundings else {
         return vec![unknown(BARE)];
     };
-    let (Some(first), Some(last)) = (around.first.cgroup, around.last.cgroup) else {
+    let (Some(first), Some(last)) = (surroundings.first.cgroup, surroundings.last.cgroup) else {
         return vec![unknown("no cgroup was recorded")];
     };
     let file = last.file.unwrap_or(0.0) - first.file.unwrap_or(0.0);

@@ -1,7 +1,7 @@
 //! The experiment of an entry: what to change, as data, and what to expect. `lowtide explain` makes a line for
 //! a shell of it where the job's command is known; a program can carry it out from the data alone.
 
-use super::super::signs::{Job, Signs};
+use super::super::signs::{JobSigns, Signs};
 use super::super::{Change, Experiment};
 
 /// An entry's experiment, before the job is known.
@@ -88,7 +88,7 @@ impl Trial {
 
 impl Recipe {
     /// The same for this job.
-    fn of(&self, job: &Job) -> Vec<Change> {
+    fn of(&self, job: &JobSigns) -> Vec<Change> {
         let setting = |name: &str, to: To| Change::Setting {
             name: name.to_owned(),
             to: to.in_words().to_owned(),
@@ -201,7 +201,7 @@ fn changed(command: &[String], changes: &[Change]) -> Vec<String> {
 }
 
 /// For a shell: the same job, changed, and compared with this run. None where a shell cannot do it.
-fn command(job: &Job, changes: &[Change], arm: &str) -> Option<String> {
+fn command(job: &JobSigns, changes: &[Change], arm: &str) -> Option<String> {
     if let [Change::Probe { command }] = changes {
         return (!command.is_empty()).then(|| line(command));
     }
@@ -241,11 +241,11 @@ fn quoted(word: &str) -> String {
 mod tests {
     use super::*;
 
-    fn job(command: &str) -> Job {
-        Job {
+    fn job(command: &str) -> JobSigns {
+        JobSigns {
             name: "run-1".to_owned(),
             command: command.split_whitespace().map(str::to_owned).collect(),
-            ..Job::default()
+            ..JobSigns::default()
         }
     }
 
@@ -255,7 +255,7 @@ mod tests {
         arm: "no-workers",
     };
 
-    fn made(recipe: &Recipe, job: &Job) -> (Vec<Change>, Option<String>) {
+    fn made(recipe: &Recipe, job: &JobSigns) -> (Vec<Change>, Option<String>) {
         let changes = recipe.of(job);
         let line = command(job, &changes, &recipe.arm());
         (changes, line)

@@ -90,9 +90,9 @@ fn gpu(signs: &Signs, tell: impl Fn(f64, f64, f64) -> Sign) -> Vec<Sign> {
         };
     }
     let used = signs
-        .around
+        .surroundings
         .as_ref()
-        .and_then(|around| Some(around.last.gpu? - around.first.gpu?));
+        .and_then(|surroundings| Some(surroundings.last.gpu? - surroundings.first.gpu?));
     let counted = signs.inside.as_ref().and_then(|inside| {
         let (first, last) = (inside.span.first.cuda?, inside.span.last.cuda?);
         Some((

@@ -291,10 +291,10 @@ fn worker_leak(signs: &Signs) -> Vec<Sign> {
 }
 
 fn unmapped(signs: &Signs) -> Vec<Sign> {
-    let Some(around) = &signs.around else {
+    let Some(surroundings) = &signs.surroundings else {
         return vec![unknown(BARE)];
     };
-    let (Some(first), Some(last)) = (around.first.dev_shm, around.last.dev_shm) else {
+    let (Some(first), Some(last)) = (surroundings.first.dev_shm, surroundings.last.dev_shm) else {
         return vec![unknown("/dev/shm was not read")];
     };
     let files = last.0 - first.0;

@@ -250,9 +250,9 @@ fn swapped(signs: &Signs) -> Vec<Sign> {
     };
     let swap = parts.last.swap - parts.first.swap;
     let stalled = signs
-        .around
+        .surroundings
         .as_ref()
-        .and_then(|around| Some(around.last.stalled? - around.first.stalled?));
+        .and_then(|surroundings| Some(surroundings.last.stalled? - surroundings.first.stalled?));
     vec![
         if swap > 0.0 && swap >= SWAPPED * signs.course.grew {
             seen(format!("{} more in swap", show_bytes(swap)))
@@ -314,16 +314,18 @@ fn rank_zero(signs: &Signs) -> Vec<Sign> {
 }
 
 fn slab(signs: &Signs) -> Vec<Sign> {
-    let Some(around) = &signs.around else {
+    let Some(surroundings) = &signs.surroundings else {
         return vec![unknown(BARE)];
     };
-    let kernel = |group: Option<crate::run::around::Group>| {
+    let kernel = |group: Option<crate::run::surroundings::Group>| {
         group
             .filter(|group| group.only_ours)
             .and_then(|group| group.kernel)
     };
-    let (Some(first), Some(last)) = (kernel(around.first.cgroup), kernel(around.last.cgroup))
-    else {
+    let (Some(first), Some(last)) = (
+        kernel(surroundings.first.cgroup),
+        kernel(surroundings.last.cgroup),
+    ) else {
         return vec![unknown(
             "the cgroup is shared, or its kernel memory is not told",
         )];

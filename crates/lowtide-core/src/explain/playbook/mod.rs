@@ -76,14 +76,14 @@ pub(crate) fn matched(signs: &Signs) -> Matched {
     let mut matched = Matched::default();
     let mut candidates: Vec<(bool, Candidate)> = Vec::new();
     for entry in entries() {
-        match entry.look(signs) {
-            Found::Candidate(candidate) => {
+        match entry.held_against(signs) {
+            Matching::Candidate(candidate) => {
                 // What an evaluation takes on top is true, and no cause of a floor that grows.
                 candidates.push((signs.growing && entry.spike, candidate));
             }
-            Found::RuledOut(statement) => matched.ruled_out.push(statement),
-            Found::Untested(statement) => matched.untested.push(statement),
-            Found::Nothing => {}
+            Matching::RuledOut(statement) => matched.ruled_out.push(statement),
+            Matching::Untested(statement) => matched.untested.push(statement),
+            Matching::Nothing => {}
         }
     }
     candidates.sort_by(|(beside_a, a), (beside_b, b)| {
@@ -96,7 +96,7 @@ pub(crate) fn matched(signs: &Signs) -> Matched {
     matched
 }
 
-enum Found {
+enum Matching {
     Candidate(Candidate),
     RuledOut(Statement),
     Untested(Statement),
@@ -116,9 +116,9 @@ impl Entry {
         signs.course.grew > 0.0 && signs.class != Class::Stable
     }
 
-    fn look(&self, signs: &Signs) -> Found {
+    fn held_against(&self, signs: &Signs) -> Matching {
         if !self.asked(signs) {
-            return Found::Nothing;
+            return Matching::Nothing;
         }
         let signature = (self.signature)(signs);
         let say = |says: &str| Statement {
@@ -132,14 +132,14 @@ impl Entry {
         let key = matches!(signature.first(), Some(Sign::Seen(_)));
         if let Some(against) = signature.iter().find_map(Sign::not) {
             return if self.blamed.is_some() || (key && seen.len() > 1) {
-                Found::RuledOut(say(against))
+                Matching::RuledOut(say(against))
             } else {
-                Found::Nothing
+                Matching::Nothing
             };
         }
         let score = seen.len() as f64 / signature.len().max(1) as f64;
         if key && score >= LEAST_SCORE {
-            return Found::Candidate(Candidate {
+            return Matching::Candidate(Candidate {
                 id: self.id.to_owned(),
                 title: self.title.to_owned(),
                 score,
@@ -151,12 +151,12 @@ impl Entry {
             });
         }
         if let Some(Sign::Open(says)) = signature.first() {
-            return Found::Untested(say(says));
+            return Matching::Untested(say(says));
         }
         let missing = signature.iter().find_map(Sign::unknown);
         match missing {
-            Some(missing) if self.blamed.is_some() => Found::Untested(say(missing)),
-            _ => Found::Nothing,
+            Some(missing) if self.blamed.is_some() => Matching::Untested(say(missing)),
+            _ => Matching::Nothing,
         }
     }
 }

@@ -4,7 +4,7 @@ use crate::look::Kind;
 use crate::units::show_bytes;
 use crate::verdict::Axis;
 
-use super::super::signs::{Excursion, Signs};
+use super::super::signs::{PhaseExcursion, Signs};
 use super::Entry;
 use super::experiment::{Expect, Recipe, To, Trial};
 use super::sign::{
@@ -150,7 +150,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     },
 ];
 
-fn excursion(signs: &Signs, excursion: &Excursion, name: &str) -> Vec<Sign> {
+fn excursion(signs: &Signs, excursion: &PhaseExcursion, name: &str) -> Vec<Sign> {
     if excursion.seen == 0 {
         return if signs.recorded {
             Vec::new()

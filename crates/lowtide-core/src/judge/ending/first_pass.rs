@@ -6,7 +6,7 @@ use super::Ending;
 use super::outlasts_epoch::outlasts;
 use crate::judge::decide::Case;
 use crate::judge::epoch::{Epoch, SEEN};
-use crate::judge::line::Line;
+use crate::judge::line::FloorLine;
 use crate::judge::rule::Rule;
 use crate::judge::steady::Lack;
 use crate::judge::tail::Tail;
@@ -18,7 +18,7 @@ use crate::verdict::{Axis, Bound, BoundKind, Verdict};
 pub const RULE: Rule = Rule::named("first pass over the data");
 
 /// Growth within the first epoch proves nothing: it has to go on after its end.
-pub fn unless_it_outlasts(axis: Axis, line: &Line, tail: &Tail, epoch: Epoch) -> Option<Lack> {
+pub fn unless_it_outlasts(axis: Axis, line: &FloorLine, tail: &Tail, epoch: Epoch) -> Option<Lack> {
     let goes_on = outlasts(line, tail.from, epoch.end(), epoch.faded_at());
     (tail.from < epoch.end() && !goes_on).then(|| Lack {
         says: RULE.says(format!(
@@ -45,7 +45,7 @@ impl Case<'_> {
     pub(in crate::judge) fn within_epoch(
         &self,
         mut verdict: Verdict,
-        whole: &Line,
+        whole: &FloorLine,
         tail: &Tail,
         epoch: Epoch,
     ) -> Verdict {
@@ -98,7 +98,7 @@ impl Case<'_> {
     fn shared_passes(
         &self,
         mut verdict: Verdict,
-        whole: &Line,
+        whole: &FloorLine,
         tail: &Tail,
         epoch: Epoch,
     ) -> Verdict {

@@ -13,7 +13,7 @@ pub(super) mod rounds;
 use super::decide::Case;
 use super::epoch::Epoch;
 use super::limit;
-use super::line::Line;
+use super::line::FloorLine;
 use super::tail::Tail;
 use crate::verdict::{Axis, Evidence};
 use rounds::Rounds;
@@ -35,7 +35,7 @@ pub enum Ending {
 pub struct Knowledge<'a> {
     pub axis: Axis,
     /// The line that grows.
-    pub line: &'a Line,
+    pub line: &'a FloorLine,
     pub epoch: Option<Epoch>,
     pub rounds: Option<&'a Rounds>,
     /// Seconds per unit of the axis.
@@ -61,7 +61,7 @@ impl Case<'_> {
     /// What is known of the end of growth that is steady.
     pub(super) fn ending(
         &self,
-        (whole, line): (&Line, &Line),
+        (whole, line): (&FloorLine, &FloorLine),
         tail: &Tail,
         epoch: Option<Epoch>,
     ) -> Ending {
@@ -94,7 +94,7 @@ const OFF_BY_NOISE: f64 = 4.0;
 
 /// Where growth at this pace began: a steady end of the line often begins at its newest ripple, and what
 /// lies before it is on the same line.
-fn since(line: &Line, tail: &Tail) -> f64 {
+fn since(line: &FloorLine, tail: &Tail) -> f64 {
     let margin = (OFF_THE_LINE * tail.growth()).max(OFF_BY_NOISE * tail.noise);
     let at = |x: f64| tail.level + tail.slope * (x - tail.from);
     let on_it = |i: &usize| (line.ys[*i] - at(line.xs[*i])).abs() <= margin;

@@ -3,7 +3,7 @@
 
 use super::{Ending, Knowledge, first_pass, since};
 use crate::judge::epoch::Epoch;
-use crate::judge::line::Line;
+use crate::judge::line::FloorLine;
 use crate::judge::rule::Rule;
 use crate::judge::tail::Tail;
 use crate::judge::words::{epoch_length, place};
@@ -23,8 +23,8 @@ const SEEN_LATE: f64 = 1.5;
 const KEEPS_PACE: f64 = 0.7;
 
 /// Whether growth that began at `since` goes on after `end` at the pace it had until `first_end`.
-pub fn outlasts(line: &Line, since: f64, first_end: f64, end: f64) -> bool {
-    let slope = |part: &Line| {
+pub fn outlasts(line: &FloorLine, since: f64, first_end: f64, end: f64) -> bool {
+    let slope = |part: &FloorLine| {
         (part.len() >= LEAST_PIECE)
             .then(|| stats::fit(&part.xs, &part.ys))
             .flatten()

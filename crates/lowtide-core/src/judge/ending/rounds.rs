@@ -3,7 +3,7 @@
 //! a first evaluation may fill a cache, the tenth has nothing new to keep. That holds for what is known
 //! to be an evaluation or a save: rollouts come in rounds too, and fill a buffer with each.
 
-use crate::judge::line::Line;
+use crate::judge::line::FloorLine;
 use crate::judge::rule::Rule;
 use crate::judge::tail::Tail;
 use crate::point::{Kept, Round, RoundKind};
@@ -51,7 +51,12 @@ struct Rise {
 
 impl Rounds {
     /// By evaluations, saves or ends of epochs, whichever carry it.
-    pub fn of_any(line: &Line, tail: &Tail, rounds: &[Round], kept: &[Kept]) -> Option<Rounds> {
+    pub fn of_any(
+        line: &FloorLine,
+        tail: &Tail,
+        rounds: &[Round],
+        kept: &[Kept],
+    ) -> Option<Rounds> {
         let of = |kind: RoundKind| {
             let those = rounds.iter().filter(|round| round.kind == kind);
             let levels = levels(line, those.map(|round| round.x).collect());
@@ -68,19 +73,19 @@ impl Rounds {
     }
 
     /// The growth of a line's end, if rounds carry it. The first round may be a warm-up: it does not count.
-    fn by_levels(kind: RoundKind, levels: &[Level]) -> Option<Rounds> {
+    fn by_levels(kind: RoundKind, levels: &[BetweenRounds]) -> Option<Rounds> {
         let after_the_first = levels.get(1..)?;
-        let between = |of: fn(&Level) -> (f64, f64)| {
+        let between = |of: fn(&BetweenRounds) -> (f64, f64)| {
             let parts = after_the_first.iter().map(of);
             parts.map(|(first, last)| last - first)
         };
-        let at_rounds = |of: fn(&Level) -> (f64, f64)| {
+        let at_rounds = |of: fn(&BetweenRounds) -> (f64, f64)| {
             let pairs = after_the_first.windows(2);
             pairs.map(move |two| of(&two[1]).0 - of(&two[0]).1)
         };
         let (bytes, places) = (
-            |level: &Level| (level.first, level.last),
-            |level: &Level| (level.from, level.to),
+            |level: &BetweenRounds| (level.first, level.last),
+            |level: &BetweenRounds| (level.from, level.to),
         );
         let grown = at_rounds(bytes).sum::<f64>() + between(bytes).sum::<f64>();
         let length = at_rounds(places).sum::<f64>() + between(places).sum::<f64>();
@@ -99,7 +104,7 @@ impl Rounds {
 
     /// The same by what the process held before and after some of them, where rounds lie closer than the
     /// points of the line.
-    fn by_readings(kept: &Kept, line: &Line, tail: &Tail) -> Option<Rounds> {
+    fn by_readings(kept: &Kept, line: &FloorLine, tail: &Tail) -> Option<Rounds> {
         let rises: Vec<Rise> = kept
             .each
             .iter()
@@ -185,7 +190,7 @@ fn spread(mut values: Vec<f64>) -> f64 {
 
 /// The floor between two rounds: at its beginning and at its end.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Level {
+struct BetweenRounds {
     first: f64,
     last: f64,
     /// Where these were measured.
@@ -194,7 +199,7 @@ struct Level {
 }
 
 /// Empty where rounds lie closer than points of the line.
-fn levels(line: &Line, mut places: Vec<f64>) -> Vec<Level> {
+fn levels(line: &FloorLine, mut places: Vec<f64>) -> Vec<BetweenRounds> {
     // A loop that begins anew in the same process (folds, stages) comes by the same steps again.
     places.sort_by(f64::total_cmp);
     places.dedup();
@@ -214,7 +219,7 @@ fn levels(line: &Line, mut places: Vec<f64>) -> Vec<Level> {
             let to = to - usize::from(end < line.len() && points >= LEAST_TRIMMED);
             let third = ((to - from) / 3).max(1);
             let middle = |part: &[f64]| stats::median(&mut part.to_vec()).unwrap_or(part[0]);
-            levels.push(Level {
+            levels.push(BetweenRounds {
                 first: middle(&line.ys[from..from + third]),
                 last: middle(&line.ys[to - third..to]),
                 from: middle(&line.xs[from..from + third]),
@@ -232,7 +237,7 @@ mod tests {
 
     fn rounds_of(every: usize, shape: impl Fn(usize) -> f64) -> Option<Rounds> {
         let ys: Vec<f64> = (0..240).map(shape).collect();
-        let line = Line {
+        let line = FloorLine {
             xs: (0..240).map(f64::from).collect(),
             crests: ys.clone(),
             ys,
@@ -286,7 +291,7 @@ mod tests {
     /// Folds of a cross-validation come by the same steps again.
     #[test]
     fn places_out_of_order_are_put_in_order() {
-        let line = Line {
+        let line = FloorLine {
             xs: (0..240).map(f64::from).collect(),
             crests: vec![1e9; 240],
             ys: (0..240).map(|x| 1e9 + 1e6 * f64::from(x)).collect(),
@@ -302,7 +307,7 @@ mod tests {
     /// Two hundred evaluations on a line of 64 points: the readings around each tell.
     #[test]
     fn rounds_finer_than_the_line_are_told_by_readings() {
-        let line = Line {
+        let line = FloorLine {
             xs: (0..64).map(|x| f64::from(x) * 50.0).collect(),
             crests: vec![1e9; 64],
             ys: (0..64).map(|x| 1e9 + 42e6 * f64::from(x)).collect(),

@@ -1,7 +1,7 @@
 //! Rule "flatness is not shown": it neither grows nor is it known to be flat.
 
 use crate::judge::decide::Case;
-use crate::judge::line::Line;
+use crate::judge::line::FloorLine;
 use crate::judge::rule::Rule;
 use crate::judge::tail::Tail;
 use crate::judge::words::{pace, place};
@@ -17,7 +17,7 @@ impl Case<'_> {
     pub(in crate::judge) fn unsettled(
         &self,
         mut verdict: Verdict,
-        whole: &Line,
+        whole: &FloorLine,
         tail: &Tail,
     ) -> Verdict {
         if let Some(reserve) = self.touched() {

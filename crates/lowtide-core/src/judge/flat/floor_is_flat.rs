@@ -1,7 +1,7 @@
 //! Rule "floor is flat": shown by the upper bound of the slope, not assumed because no rise was found.
 
 use super::plateau::Plateau;
-use crate::judge::line::Line;
+use crate::judge::line::FloorLine;
 use crate::judge::rule::Rule;
 use crate::judge::tail::Tail;
 use crate::judge::words::{pace, place, stretch};
@@ -37,7 +37,7 @@ impl Plateau {
     /// may meet the limit.
     pub fn flat(
         &self,
-        line: &Line,
+        line: &FloorLine,
         tails: &[Tail],
         depth: f64,
         grows: impl Fn(&Tail) -> bool,

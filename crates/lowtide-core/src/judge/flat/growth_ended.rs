@@ -1,7 +1,7 @@
 //! Rule "growth ended": the floor rose, and has been level since for longer than it paused before.
 
 use super::plateau::Plateau;
-use crate::judge::line::Line;
+use crate::judge::line::FloorLine;
 use crate::judge::rule::Rule;
 use crate::judge::tail::{self, Tail};
 use crate::judge::words::place;
@@ -39,7 +39,7 @@ impl Plateau {
 
     /// The flat end may be a stair of a growth that goes on: it is no longer than the stairs before it, or
     /// what came before it, for as long, grew at a pace that the end's upper bound still allows.
-    pub fn may_go_on(&self, line: &Line, flat: &Tail, grows: impl Fn(&Tail) -> bool) -> bool {
+    pub fn may_go_on(&self, line: &FloorLine, flat: &Tail, grows: impl Fn(&Tail) -> bool) -> bool {
         let risen = self.rise > self.least_rise();
         if risen && flat.length() < LONGER * self.usual_pause(line) {
             return true;
@@ -52,7 +52,7 @@ impl Plateau {
     }
 
     /// The second longest stretch between two rises on the way to the plateau.
-    fn usual_pause(&self, line: &Line) -> f64 {
+    fn usual_pause(&self, line: &FloorLine) -> f64 {
         let stair = (STAIR * self.rise).max(STAIR_NOISE * self.tail.noise);
         let way = self.lowest..(self.tail.start + 1).min(line.len());
         let (mut since, mut base) = (line.xs[way.start], line.ys[way.start]);

@@ -3,7 +3,7 @@
 use crate::judge::decide::Case;
 use crate::judge::ending::Ending;
 use crate::judge::epoch::Epoch;
-use crate::judge::line::Line;
+use crate::judge::line::FloorLine;
 use crate::judge::rule::Rule;
 use crate::judge::tail::Tail;
 use crate::judge::would_change;
@@ -24,7 +24,7 @@ impl Case<'_> {
     pub(in crate::judge) fn full(
         &self,
         mut verdict: Verdict,
-        (whole, before): (&Line, &Line),
+        (whole, before): (&FloorLine, &FloorLine),
         grew: Option<&Tail>,
         epoch: Option<Epoch>,
     ) -> Verdict {

@@ -11,7 +11,7 @@ pub(super) mod spikes;
 use super::decide::Case;
 use super::epoch::Epoch;
 use super::floor_grows::{MATERIAL, material};
-use super::line::Line;
+use super::line::FloorLine;
 use super::tail::Tail;
 use super::would_change;
 use crate::units::show_bytes;
@@ -27,7 +27,7 @@ impl Case<'_> {
     pub(super) fn settled(
         &self,
         mut verdict: Verdict,
-        (whole, line): (&Line, &Line),
+        (whole, line): (&FloorLine, &FloorLine),
         tail: &Tail,
         plateau: Plateau,
         epoch: Option<Epoch>,
@@ -74,7 +74,7 @@ impl Case<'_> {
     }
 
     /// Most of a warm-up came after the start-up.
-    fn rose_late(&self, whole: &Line, plateau: &Plateau) -> bool {
+    fn rose_late(&self, whole: &FloorLine, plateau: &Plateau) -> bool {
         let early = spikes::body(whole).ys.first().copied();
         early.is_some_and(|early| plateau.level - early > plateau.least_rise())
     }
@@ -83,7 +83,7 @@ impl Case<'_> {
     fn tell_end(
         &self,
         verdict: &mut Verdict,
-        (whole, line): (&Line, &Line),
+        (whole, line): (&FloorLine, &FloorLine),
         plateau: &Plateau,
         epoch: Option<Epoch>,
     ) {

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use crate::judge::line::Line;
+use crate::judge::line::FloorLine;
 use crate::judge::tail::{self, Tail};
 use crate::stats;
 
@@ -34,7 +34,7 @@ pub struct Plateau {
 }
 
 impl Plateau {
-    pub fn of(line: &Line, noise: f64) -> Option<Plateau> {
+    pub fn of(line: &FloorLine, noise: f64) -> Option<Plateau> {
         let n = line.len();
         let smooth = line.smooth();
         let newest = line
@@ -60,7 +60,7 @@ impl Plateau {
     }
 
     /// Where the growth before the plateau meets it, and the pace of that growth.
-    pub fn knee(&self, line: &Line) -> (f64, f64) {
+    pub fn knee(&self, line: &FloorLine) -> (f64, f64) {
         let (from, reached) = (self.lowest, self.tail.start);
         let mean = self.rise / (line.xs[reached] - line.xs[from]).max(f64::MIN_POSITIVE);
         if reached < from + 2 {
@@ -92,7 +92,7 @@ impl Plateau {
 
     /// The level of the plateau where growth met it, carried back to `x`. It may sink or creep later, and
     /// its first points may still belong to the growth: the highest of several fits is right for both.
-    fn level_near(&self, line: &Line, reached: usize, x: f64, slope: f64) -> f64 {
+    fn level_near(&self, line: &FloorLine, reached: usize, x: f64, slope: f64) -> f64 {
         let rest = line.len() - reached;
         let back = (0..FIFTHS)
             .filter_map(|k| {

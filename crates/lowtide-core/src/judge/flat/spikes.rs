@@ -1,6 +1,6 @@
 //! Rule "spikes": excursions over the floor that come down again.
 
-use crate::judge::line::Line;
+use crate::judge::line::FloorLine;
 use crate::judge::rule::Rule;
 use crate::stats;
 use crate::units::show_bytes;
@@ -25,12 +25,12 @@ pub struct Swing {
 }
 
 /// The line after start-up.
-pub fn body(line: &Line) -> Line {
+pub fn body(line: &FloorLine) -> FloorLine {
     line.from(line.first_x() + START_UP * line.span())
 }
 
 impl Swing {
-    pub fn of(line: &Line) -> Option<Swing> {
+    pub fn of(line: &FloorLine) -> Option<Swing> {
         let body = body(line);
         let level = stats::median(&mut body.ys.clone())?;
         // What only rises comes down to no later floor, and what only falls rose from no earlier one.

@@ -1,6 +1,6 @@
 //! Rule "growth in few jumps": a heap that resizes itself grows by stairs, and each is its last so far.
 
-use super::{Growing, Lack};
+use super::{GrowingEnd, Lack};
 use crate::judge::rule::Rule;
 use crate::judge::tail::Tail;
 use crate::units::show_bytes;
@@ -12,7 +12,7 @@ const LEAST_RISES: f64 = 5.0;
 /// Valleys differ in depth by nature, which concentrates the rises.
 const LEAST_VALLEY_RISES: f64 = 3.5;
 
-pub fn lacks(growing: &Growing<'_>, tail: &Tail) -> Option<Lack> {
+pub fn lacks(growing: &GrowingEnd<'_>, tail: &Tail) -> Option<Lack> {
     let least = match growing.toothed {
         true => LEAST_VALLEY_RISES,
         false => LEAST_RISES,

@@ -1,6 +1,6 @@
 //! Rule "few points": so few points in a row are a coincidence.
 
-use super::{Growing, Lack};
+use super::{GrowingEnd, Lack};
 use crate::judge::rule::Rule;
 use crate::judge::tail::Tail;
 use crate::judge::words::percent;
@@ -30,7 +30,7 @@ pub fn nothing_is_decided(points: usize) -> Lack {
     }
 }
 
-pub fn lacks(growing: &Growing<'_>, tail: &Tail) -> Option<Lack> {
+pub fn lacks(growing: &GrowingEnd<'_>, tail: &Tail) -> Option<Lack> {
     let least = match growing.toothed {
         true => LEAST_VALLEYS,
         false => LEAST_POINTS,

@@ -2,7 +2,7 @@
 //! runtime that settles.
 
 use super::few_points::LARGE;
-use super::{Growing, Lack};
+use super::{GrowingEnd, Lack};
 use crate::judge::rule::Rule;
 use crate::judge::tail::Tail;
 use crate::judge::words::stretch;
@@ -16,7 +16,7 @@ pub const RULE: Rule = Rule::named("few steps");
 const FEW: f64 = 75.0;
 const MANY_BYTES: f64 = 128e6;
 
-pub fn lacks(growing: &Growing<'_>, tail: &Tail) -> Option<Lack> {
+pub fn lacks(growing: &GrowingEnd<'_>, tail: &Tail) -> Option<Lack> {
     let few = growing.axis == Axis::Step && !growing.epoch_known && tail.length() < FEW;
     let much = (LARGE * tail.level).max(MANY_BYTES);
     (few && tail.growth() < much).then(|| Lack {

@@ -1,6 +1,6 @@
 //! Rule "it held as much before": growth that only wins back what was held and given back is a refill.
 
-use super::{Growing, Lack};
+use super::{GrowingEnd, Lack};
 use crate::judge::rule::Rule;
 use crate::judge::tail::Tail;
 use crate::units::show_bytes;
@@ -11,7 +11,7 @@ pub const RULE: Rule = Rule::named("it held as much before");
 /// memory that the process is known to need.
 const NEW_GROUND: f64 = 0.5;
 
-pub fn lacks(growing: &Growing<'_>, tail: &Tail) -> Option<Lack> {
+pub fn lacks(growing: &GrowingEnd<'_>, tail: &Tail) -> Option<Lack> {
     let refills = tail.level_end - tail.held_before < NEW_GROUND * tail.growth();
     refills.then(|| Lack {
         says: RULE.says(format!(

@@ -1,7 +1,7 @@
 //! How long growth has to last, at its pace: what [`super::outlasts_before`] and
 //! [`super::time_stands_for_work`] ask for, and where both will have it.
 
-use super::Growing;
+use super::GrowingEnd;
 use crate::judge::tail::Tail;
 use crate::verdict::Axis;
 
@@ -30,7 +30,7 @@ pub struct Lasting {
 }
 
 impl Lasting {
-    pub fn of(growing: &Growing<'_>, tail: &Tail) -> Lasting {
+    pub fn of(growing: &GrowingEnd<'_>, tail: &Tail) -> Lasting {
         Lasting {
             first: growing.whole.first_x(),
             from: tail.from,

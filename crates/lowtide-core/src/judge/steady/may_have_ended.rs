@@ -1,6 +1,6 @@
 //! Rule "growth may have ended": a quiet stretch at the end that is longer than any before it.
 
-use super::{Growing, Lack};
+use super::{GrowingEnd, Lack};
 use crate::judge::rule::Rule;
 use crate::judge::tail::Tail;
 use crate::judge::words::stretch;
@@ -14,7 +14,7 @@ const LEAST_PAUSE: f64 = 0.12;
 /// What ends a pause: a rise by this share of the growth, or by its noise. Less is ripple on a level.
 const STAIR: f64 = 0.02;
 
-pub fn lacks(growing: &Growing<'_>, tail: &Tail) -> Option<Lack> {
+pub fn lacks(growing: &GrowingEnd<'_>, tail: &Tail) -> Option<Lack> {
     let pause = final_pause(growing, tail)?;
     Some(Lack {
         says: RULE.says(format!(
@@ -26,7 +26,7 @@ pub fn lacks(growing: &Growing<'_>, tail: &Tail) -> Option<Lack> {
 }
 
 /// The quiet stretch at the end, when it is longer than the ones before it.
-fn final_pause(growing: &Growing<'_>, tail: &Tail) -> Option<f64> {
+fn final_pause(growing: &GrowingEnd<'_>, tail: &Tail) -> Option<f64> {
     let line = growing.line;
     let (xs, ys) = (&line.xs[tail.start..], &line.ys[tail.start..]);
     let step = (STAIR * tail.growth()).max(tail.noise);

@@ -13,7 +13,7 @@ pub(super) mod outlasts_before;
 pub(super) mod slows_down;
 pub(super) mod time_stands_for_work;
 
-use super::line::Line;
+use super::line::FloorLine;
 use super::tail::Tail;
 use crate::verdict::{Axis, Evidence};
 use lasting::Lasting;
@@ -61,19 +61,19 @@ impl FromIterator<Lack> for Missing {
 
 /// Growth at the end of a line, with what its rules are asked beside its own shape.
 #[derive(Clone, Copy, Debug)]
-pub struct Growing<'a> {
+pub struct GrowingEnd<'a> {
     pub axis: Axis,
     /// All that was watched.
-    pub whole: &'a Line,
+    pub whole: &'a FloorLine,
     /// The line that grows: the whole one, or its valleys.
-    pub line: &'a Line,
+    pub line: &'a FloorLine,
     /// The line is made of the valleys of saw-teeth.
     pub toothed: bool,
     /// The length of an epoch is known, which tells a first pass over the data better than any count.
     pub epoch_known: bool,
 }
 
-impl Growing<'_> {
+impl GrowingEnd<'_> {
     fn last(&self) -> f64 {
         self.whole.last_x()
     }

@@ -2,7 +2,7 @@
 //! process where a leak adds to it.
 
 use super::lasting::Lasting;
-use super::{Growing, Lack};
+use super::{GrowingEnd, Lack};
 use crate::judge::rule::Rule;
 use crate::judge::tail::Tail;
 use crate::judge::words::{percent, place};
@@ -27,7 +27,7 @@ const SHARE_PER_DOUBT: f64 = 0.7;
 /// No more is asked for than this share: what comes first is start-up, and has to be allowed.
 const MOST_SHARE: f64 = 0.78;
 
-pub fn lacks(growing: &Growing<'_>, tail: &Tail, lasting: &Lasting) -> Option<Lack> {
+pub fn lacks(growing: &GrowingEnd<'_>, tail: &Tail, lasting: &Lasting) -> Option<Lack> {
     let (share, need) = lasting.share(tail.to);
     (share < need).then(|| Lack {
         says: RULE.says(format!(

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::few_points;
-use super::{Growing, Lack};
+use super::{GrowingEnd, Lack};
 use crate::judge::rule::Rule;
 use crate::judge::tail::Tail;
 use crate::judge::words::percent;
@@ -23,7 +23,7 @@ const STILL_SLOWS: f64 = -0.15;
 const SLOWED: Range<f64> = 1.1..3.5;
 
 /// The newer part against the older one.
-pub fn between_parts(growing: &Growing<'_>, tail: &Tail) -> Option<Lack> {
+pub fn between_parts(growing: &GrowingEnd<'_>, tail: &Tail) -> Option<Lack> {
     (tail.pace() < SLOWING).then(|| Lack {
         says: RULE.says(format!(
             "its newer part runs at {} of the older part's pace",
@@ -34,7 +34,7 @@ pub fn between_parts(growing: &Growing<'_>, tail: &Tail) -> Option<Lack> {
 }
 
 /// By the bend of all of it.
-pub fn from_end_to_end(growing: &Growing<'_>, tail: &Tail) -> Option<Lack> {
+pub fn from_end_to_end(growing: &GrowingEnd<'_>, tail: &Tail) -> Option<Lack> {
     slows(tail, growing.axis).then(|| Lack {
         says: RULE.says(format!(
             "its pace fell by {} from end to end",

@@ -1,7 +1,7 @@
 //! Rule "time stands for work": on a time axis nothing counts work, so time has to.
 
 use super::lasting::Lasting;
-use super::{Growing, Lack};
+use super::{GrowingEnd, Lack};
 use crate::judge::rule::Rule;
 use crate::judge::tail::Tail;
 use crate::judge::words::{percent, stretch};
@@ -19,7 +19,7 @@ const STRAIGHT: f64 = 0.35;
 /// No more, because a fast leak has to be told before it is over.
 const MOST_SECONDS: f64 = 480.0;
 
-pub fn lacks(growing: &Growing<'_>, tail: &Tail, lasting: &Lasting) -> Option<Lack> {
+pub fn lacks(growing: &GrowingEnd<'_>, tail: &Tail, lasting: &Lasting) -> Option<Lack> {
     let seconds = lasting.seconds(tail.to);
     (tail.length() < seconds).then(|| Lack {
         says: RULE.says(format!(

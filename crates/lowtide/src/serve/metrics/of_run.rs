@@ -18,7 +18,7 @@ pub fn of_run(name: &str, run: &Run, verdict: &Verdict) -> Vec<Metric> {
     about(&mut out, run);
     judged(&mut out, verdict);
     outlook(&mut out, verdict);
-    if let Some(step) = run.furthest() {
+    if let Some(step) = run.furthest_step() {
         out.counter("lowtide_steps_total", "Optimizer steps done", step as f64);
     }
     memory(&mut out, run);

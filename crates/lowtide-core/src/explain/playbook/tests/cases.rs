@@ -3,7 +3,7 @@
 use super::*;
 
 /// An entry, what makes it a candidate, and what then makes it none.
-pub(super) struct Case {
+pub(super) struct EntryCase {
     pub id: &'static str,
     pub base: fn() -> Signs,
     pub fits: fn(&mut Signs),
@@ -15,8 +15,8 @@ pub(super) const fn case(
     base: fn() -> Signs,
     fits: fn(&mut Signs),
     misses: fn(&mut Signs),
-) -> Case {
-    Case {
+) -> EntryCase {
+    EntryCase {
         id,
         base,
         fits,
@@ -24,7 +24,7 @@ pub(super) const fn case(
     }
 }
 
-pub(super) const CASES: &[Case] = &[
+pub(super) const CASES: &[EntryCase] = &[
     case(
         "P01",
         warm_up,
@@ -129,7 +129,7 @@ pub(super) const CASES: &[Case] = &[
         |s| {
             s.class = Class::Spikes;
             s.course.grew = 0.0;
-            s.evaluation = Excursion {
+            s.evaluation = PhaseExcursion {
                 seen: 4,
                 rise: 300.0 * MB,
                 least: 280.0 * MB,
@@ -215,7 +215,7 @@ pub(super) const CASES: &[Case] = &[
         "P20",
         leak,
         |s| {
-            s.save = Excursion {
+            s.save = PhaseExcursion {
                 seen: 3,
                 rise: 200.0 * MB,
                 least: 190.0 * MB,
@@ -292,9 +292,9 @@ pub(super) const CASES: &[Case] = &[
         leak,
         |s| {
             s.parts.as_mut().unwrap().last.swap = 150.0 * MB;
-            s.around = around(|last| last.stalled = Some(20.0));
+            s.surroundings = around(|last| last.stalled = Some(20.0));
         },
-        |s| s.around = around(|_| {}),
+        |s| s.surroundings = around(|_| {}),
     ),
     case(
         "P31",
@@ -311,7 +311,7 @@ pub(super) const CASES: &[Case] = &[
         leak,
         |s| {
             s.parts.as_mut().unwrap().last.anon = 510.0 * MB;
-            s.around = around(|last| last.dev_shm = Some((190.0 * MB, 8e9)));
+            s.surroundings = around(|last| last.dev_shm = Some((190.0 * MB, 8e9)));
         },
         // Somebody else's files: the process itself holds the growth.
         |s| s.parts.as_mut().unwrap().last.anon = 700.0 * MB,
@@ -321,7 +321,7 @@ pub(super) const CASES: &[Case] = &[
         leak,
         |s| {
             s.meter = Meter::Gpu;
-            s.around = around(|last| last.gpu = Some(1200.0 * MB));
+            s.surroundings = around(|last| last.gpu = Some(1200.0 * MB));
             cuda(s, 190.0 * MB, 2.0 * MB, None);
         },
         |s| cuda(s, 190.0 * MB, 180.0 * MB, None),
@@ -331,7 +331,7 @@ pub(super) const CASES: &[Case] = &[
         leak,
         |s| {
             s.meter = Meter::Gpu;
-            s.around = around(|last| last.gpu = Some(1200.0 * MB));
+            s.surroundings = around(|last| last.gpu = Some(1200.0 * MB));
             cuda(s, 10.0 * MB, 10.0 * MB, None);
         },
         |s| cuda(s, 190.0 * MB, 10.0 * MB, None),
@@ -356,9 +356,9 @@ pub(super) const CASES: &[Case] = &[
         "P37",
         leak,
         |s| {
-            s.around = around(|last| last.cgroup.as_mut().unwrap().kernel = Some(180.0 * MB));
+            s.surroundings = around(|last| last.cgroup.as_mut().unwrap().kernel = Some(180.0 * MB));
         },
-        |s| s.around = around(|_| {}),
+        |s| s.surroundings = around(|_| {}),
     ),
     case(
         "P38",

@@ -10,17 +10,17 @@ use super::super::signs::*;
 use super::super::{Driver, Memory, Moment, PartGrowth};
 use super::*;
 use crate::look::{Counts, Kind, Pool, PythonVersion};
-use crate::run::around::{Group, Surroundings};
-use crate::run::happened::At;
 use crate::run::inside::{Cleaned, Cuda, Inside};
+use crate::run::occurrences::At;
 use crate::run::parts::Parts;
+use crate::run::surroundings::{Group, Surroundings};
 use crate::units::Bytes;
 use crate::verdict::{Axis, Bound, BoundKind, Certainty, Meter};
-use cases::Case;
+use cases::EntryCase;
 
 const MB: f64 = 1e6;
 
-fn all_cases() -> impl Iterator<Item = &'static Case> {
+fn all_cases() -> impl Iterator<Item = &'static EntryCase> {
     cases::CASES.iter().chain(pools::CASES)
 }
 
@@ -78,7 +78,7 @@ fn leak() -> Signs {
         decides_at: None,
     };
     signs.drivers = vec![driver("step")];
-    signs.job = Job {
+    signs.job = JobSigns {
         name: "base".to_owned(),
         command: ["python", "train.py", "--examples", "80", "--num-workers=2"]
             .map(str::to_owned)
@@ -91,7 +91,7 @@ fn leak() -> Signs {
         forked: false,
         trains: true,
     };
-    signs.parts = Some(Span {
+    signs.parts = Some(FirstAndLast {
         first: parts(500.0 * MB),
         last: parts(700.0 * MB),
     });
@@ -149,7 +149,7 @@ fn look(signs: &mut Signs, kinds: &[(Kind, f64)]) {
         cost: 0.1,
         looks: 2,
     });
-    signs.counts = Some(Span {
+    signs.counts = Some(FirstAndLast {
         first: Counts::default(),
         last: Counts::default(),
     });
@@ -189,7 +189,7 @@ fn inside(signs: &mut Signs, tensors: f64, bytes: f64, graphs: f64) {
     };
     signs.inside = Some(InsideSign {
         looks: 5,
-        span: Span {
+        span: FirstAndLast {
             first: one(10.0, 100.0, 50.0 * MB, 0.0),
             last: one(200.0, 100.0 + tensors, 50.0 * MB + bytes, graphs),
         },
@@ -219,7 +219,7 @@ fn role(name: &str, count: usize, own: f64, grew: f64) -> RoleSign {
     }
 }
 
-fn around(change: impl Fn(&mut Surroundings)) -> Option<Span<Surroundings>> {
+fn around(change: impl Fn(&mut Surroundings)) -> Option<FirstAndLast<Surroundings>> {
     let first = Surroundings {
         at: at(0.0),
         cgroup: Some(Group {
@@ -237,7 +237,7 @@ fn around(change: impl Fn(&mut Surroundings)) -> Option<Span<Surroundings>> {
     };
     let mut last = first;
     change(&mut last);
-    Some(Span { first, last })
+    Some(FirstAndLast { first, last })
 }
 
 fn cuda(signs: &mut Signs, reserved: f64, allocated: f64, pinned: Option<f64>) {
@@ -264,7 +264,7 @@ const NEVER: [&str; 5] = ["P04", "P05", "P17", "P19", "P24"];
 fn claims(signs: &Signs, id: &str) -> bool {
     entries()
         .filter(|entry| entry.id == id)
-        .any(|entry| matches!(entry.look(signs), Found::Candidate(_)))
+        .any(|entry| matches!(entry.held_against(signs), Matching::Candidate(_)))
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Cases of memory that is mapped in large pieces, and of the collector's release.
 
-use super::cases::{Case, case};
+use super::cases::{EntryCase, case};
 use super::*;
 
 /// Growth inside the arenas of these.
@@ -13,7 +13,7 @@ fn python(signs: &mut Signs, minor: u32, micro: Option<u32>) {
     signs.python = Some(PythonVersion { minor, micro });
 }
 
-pub(super) const CASES: &[Case] = &[
+pub(super) const CASES: &[EntryCase] = &[
     case(
         "P43",
         leak,

@@ -24,7 +24,7 @@ pub struct Span {
 
 /// A moment at which an epoch ended.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Epoch {
+pub struct EpochEnd {
     pub number: u64,
     /// Seconds; none when only the step is known.
     pub at: Option<f64>,
@@ -32,7 +32,7 @@ pub struct Epoch {
 }
 
 #[derive(Clone, Debug, Default)]
-pub struct Told {
+pub struct Timeline {
     steps: Vec<[f64; 2]>,
     /// The newest step, which may not be among those that are kept yet.
     newest: Option<[f64; 2]>,
@@ -42,13 +42,13 @@ pub struct Told {
     /// Phases shorter than this were dropped to make room.
     shortest: f64,
     current: Option<Span>,
-    epochs: Vec<Epoch>,
+    epochs: Vec<EpochEnd>,
     epoch: Option<u64>,
     /// The guard has started the job again, and no step was told since.
     resumes: bool,
 }
 
-impl Told {
+impl Timeline {
     /// To be called after the run has taken the entry in: it knows which marks count.
     pub fn see(&mut self, entry: &Entry, run: &Run) {
         self.resumes |= matches!(entry, Entry::Attempt(_));
@@ -72,11 +72,11 @@ impl Told {
                 self.go_back_to(step);
             } else if step < before {
                 // Another counter took over, or the loop began anew: the old steps are on another axis.
-                *self = Told {
+                *self = Timeline {
                     spans: std::mem::take(&mut self.spans),
                     current: self.current,
                     shortest: self.shortest,
-                    ..Told::default()
+                    ..Timeline::default()
                 };
             }
         }
@@ -114,7 +114,7 @@ impl Told {
         let done = done as u64;
         let before = self.epoch.replace(done);
         if before.is_some_and(|before| done > before) && self.epochs.len() < EPOCHS_KEPT {
-            self.epochs.push(Epoch {
+            self.epochs.push(EpochEnd {
                 number: done,
                 at: Some(at),
                 step: step.map(|step| step as f64),
@@ -172,13 +172,13 @@ impl Told {
     }
 
     /// Where epochs ended: as told, or else by their length in steps.
-    pub fn epochs(&self, epoch_steps: Option<f64>) -> Vec<Epoch> {
+    pub fn epochs(&self, epoch_steps: Option<f64>) -> Vec<EpochEnd> {
         if !self.epochs.is_empty() {
             return self.epochs.clone();
         }
         let last = self.newest.map_or(0.0, |[_, step]| step);
         epoch_ends(epoch_steps, last)
-            .map(|epoch| Epoch {
+            .map(|epoch| EpochEnd {
                 at: epoch.step.and_then(|step| time_of(&self.steps(), step)),
                 ..epoch
             })
@@ -187,12 +187,12 @@ impl Told {
 }
 
 /// Epochs of a known length that end by this step.
-pub fn epoch_ends(length: Option<f64>, last: f64) -> impl Iterator<Item = Epoch> {
+pub fn epoch_ends(length: Option<f64>, last: f64) -> impl Iterator<Item = EpochEnd> {
     let length = length
         .filter(|length| *length >= 1.0)
         .unwrap_or(f64::INFINITY);
     let many = ((last / length) as usize).min(EPOCHS_KEPT);
-    (1..=many).map(move |n| Epoch {
+    (1..=many).map(move |n| EpochEnd {
         number: n as u64,
         at: None,
         step: Some(n as f64 * length),
@@ -226,14 +226,14 @@ mod tests {
     use crate::mark::Mark;
     use crate::units::Micros;
 
-    fn tell(marks: impl IntoIterator<Item = Mark>) -> Told {
-        let (mut run, mut told) = (Run::new(), Told::default());
+    fn tell(marks: impl IntoIterator<Item = Mark>) -> Timeline {
+        let (mut run, mut timeline) = (Run::new(), Timeline::default());
         for mark in marks {
             let entry = Entry::Mark(mark);
             run.apply(&entry);
-            told.see(&entry, &run);
+            timeline.see(&entry, &run);
         }
-        told
+        timeline
     }
 
     fn at(second: u64, step: u64) -> Mark {
@@ -246,8 +246,8 @@ mod tests {
 
     #[test]
     fn a_million_steps_leave_a_bounded_rising_way() {
-        let told = tell((0..1_000_000).map(|i| at(i, i + 1)));
-        let steps = told.steps();
+        let timeline = tell((0..1_000_000).map(|i| at(i, i + 1)));
+        let steps = timeline.steps();
         assert!(steps.len() <= STEPS_KEPT + 1 && steps.len() > 500);
         assert!(
             steps
@@ -259,8 +259,8 @@ mod tests {
 
     #[test]
     fn a_counter_that_begins_anew_starts_a_new_way() {
-        let told = tell([at(1, 700), at(2, 701), at(3, 1), at(4, 2)]);
-        assert_eq!(told.steps(), [[3.0, 1.0], [4.0, 2.0]]);
+        let timeline = tell([at(1, 700), at(2, 701), at(3, 1), at(4, 2)]);
+        assert_eq!(timeline.steps(), [[3.0, 1.0], [4.0, 2.0]]);
     }
 
     #[test]
@@ -271,12 +271,12 @@ mod tests {
         });
         let before = (1..=5).map(|i| Entry::Mark(at(i, i)));
         let after = (0..3).map(|i| Entry::Mark(at(10 + i, 4 + i)));
-        let (mut run, mut told) = (Run::new(), Told::default());
+        let (mut run, mut timeline) = (Run::new(), Timeline::default());
         for entry in before.chain([again]).chain(after) {
             run.apply(&entry);
-            told.see(&entry, &run);
+            timeline.see(&entry, &run);
         }
-        let steps = told.steps();
+        let steps = timeline.steps();
         assert_eq!(
             steps[..4],
             [[1.0, 1.0], [2.0, 2.0], [3.0, 3.0], [10.0, 4.0]]
@@ -306,12 +306,12 @@ mod tests {
             phase: Some(phase),
             ..at(second, second)
         };
-        let told = tell([
+        let timeline = tell([
             phase(1, Phase::Train),
             phase(5, Phase::Eval),
             phase(6, Phase::Train),
         ]);
-        let spans = told.spans(9.0);
+        let spans = timeline.spans(9.0);
         assert_eq!(spans.len(), 3);
         assert_eq!(
             (spans[1].phase, spans[1].from, spans[1].to),

@@ -3,7 +3,7 @@
 
 use crate::sample::Sample;
 
-use super::happened::At;
+use super::occurrences::At;
 use super::thin::Thin;
 
 const KEPT: usize = 32;
@@ -34,9 +34,9 @@ pub(crate) struct Group {
 }
 
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Around(pub Thin<Surroundings, KEPT>);
+pub(crate) struct SurroundingsSeen(pub Thin<Surroundings, KEPT>);
 
-impl Around {
+impl SurroundingsSeen {
     pub fn push(&mut self, sample: &Sample, at: At) {
         let group = sample.cgroups.first();
         let size = |bytes: crate::units::Bytes| bytes.as_f64();

@@ -82,7 +82,7 @@ impl Count {
 }
 
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Happened {
+pub(crate) struct Occurrences {
     pub evaluations: Count,
     pub saves: Count,
     pub logs: Count,
@@ -99,7 +99,7 @@ pub(crate) struct Happened {
     durations: VecDeque<f64>,
 }
 
-impl Happened {
+impl Occurrences {
     /// A mark that the run's steps accepted, and the phase and step after it.
     pub fn mark(&mut self, mark: &Mark, phase: Option<Phase>, step: Option<u64>) {
         let at = At {
@@ -162,9 +162,9 @@ impl Happened {
     /// Another counter is the axis now: what was counted on the old one is forgotten.
     pub fn forget_steps(&mut self) {
         let worker_starts = std::mem::take(&mut self.worker_starts);
-        *self = Happened {
+        *self = Occurrences {
             worker_starts,
-            ..Happened::default()
+            ..Occurrences::default()
         };
     }
 
@@ -211,7 +211,7 @@ mod tests {
 
     #[test]
     fn a_phase_counts_when_it_begins() {
-        let mut happened = Happened::default();
+        let mut occurrences = Occurrences::default();
         for (second, phase) in [
             (1.0, Phase::Train),
             (2.0, Phase::Eval),
@@ -220,15 +220,15 @@ mod tests {
             (5.0, Phase::Eval),
             (6.0, Phase::Save),
         ] {
-            happened.mark(&mark(second), Some(phase), Some(1));
+            occurrences.mark(&mark(second), Some(phase), Some(1));
         }
-        assert_eq!(happened.evaluations.total(), 2);
-        assert_eq!(happened.saves.total(), 1);
+        assert_eq!(occurrences.evaluations.total(), 2);
+        assert_eq!(occurrences.saves.total(), 1);
     }
 
     #[test]
     fn a_slow_step_is_one_among_usual_ones_and_no_evaluation() {
-        let mut happened = Happened::default();
+        let mut occurrences = Occurrences::default();
         let mut second = 0.0;
         for step in 1..=40_u64 {
             second += match step {
@@ -236,12 +236,12 @@ mod tests {
                 _ => 0.5,
             };
             if step == 30 {
-                happened.mark(&mark(second), Some(Phase::Eval), Some(29));
+                occurrences.mark(&mark(second), Some(Phase::Eval), Some(29));
                 second += 9.0;
             }
-            happened.mark(&mark(second), Some(Phase::Train), Some(step));
+            occurrences.mark(&mark(second), Some(Phase::Train), Some(step));
         }
-        assert_eq!(happened.slow_steps.total(), 1);
-        assert_eq!(happened.slow_steps.first().unwrap().step, Some(20.0));
+        assert_eq!(occurrences.slow_steps.total(), 1);
+        assert_eq!(occurrences.slow_steps.first().unwrap().step, Some(20.0));
     }
 }
