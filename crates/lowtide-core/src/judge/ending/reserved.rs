@@ -93,3 +93,34 @@ impl Case<'_> {
         verdict
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RULE;
+    use crate::judge::testing::{look_with, names};
+    use crate::point::{Context, Reserve};
+    use crate::verdict::{Axis, BoundKind, Class};
+
+    /// Growth inside a block of known size ends there, if nearly all of it lies in it.
+    #[test]
+    fn growth_inside_reserved_memory_has_an_end() {
+        let within = |share: f64| {
+            let context = Context {
+                reserved: Some(Reserve {
+                    end: 3e9,
+                    left: 1e9,
+                    share,
+                    why: "a block of 2 GB".to_owned(),
+                }),
+                ..Context::default()
+            };
+            look_with(&context, Axis::Step, 1000, |x| 1000.0 + x)
+        };
+        let fills = within(0.95);
+        assert!(names(&fills, RULE), "{:#?}", fills.evidence);
+        assert_eq!(fills.verdict, Class::WarmUp);
+        assert_eq!(fills.predicted_plateau, Some(3e9));
+        assert_eq!(fills.bound.unwrap().kind, BoundKind::Reserved);
+        assert!(!names(&within(0.8), RULE));
+    }
+}
