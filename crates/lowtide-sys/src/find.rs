@@ -1,5 +1,5 @@
-//! The training jobs of this machine, for `lowtide ps` and `attach --find`: one look at all
-//! processes, grouped into trees that begin where someone started the job.
+//! The training jobs of this machine, for `lowtide ps` and `attach --find`: all
+//! processes of a moment, grouped into trees that begin where someone started the job.
 
 use std::collections::HashMap;
 
@@ -21,7 +21,7 @@ const LARGE: Bytes = Bytes(100_000_000);
 
 /// A training job that runs now.
 #[derive(Clone, Debug)]
-pub struct Job {
+pub struct TrainingJob {
     /// What to attach to: the topmost launcher or trainer.
     pub root: ProcId,
     /// The one to watch.
@@ -41,92 +41,116 @@ struct Seen {
 
 /// All jobs; with `text` only those in which a trainer's command line contains it, whether or not
 /// a framework is mapped.
-pub fn find_training(proc: &Proc, text: Option<&str>) -> Result<Vec<Job>, Error> {
-    let seen = look(proc)?;
-    let members: Vec<&Member> = seen.iter().map(|seen| &seen.member).collect();
-    let called = assign(&members);
-    let by_id: HashMap<ProcId, usize> = members
-        .iter()
-        .enumerate()
-        .map(|(at, member)| (member.id, at))
+pub fn find_training(proc: &Proc, text: Option<&str>) -> Result<Vec<TrainingJob>, Error> {
+    let machine = Machine::read(proc)?;
+    let all = 0..machine.seen.len();
+    let trainers: Vec<usize> = all.filter(|at| machine.trains(*at, text)).collect();
+    let mut roots: Vec<usize> = (trainers.iter())
+        .map(|at| machine.root_of(*at, &trainers))
         .collect();
-    let parent_of = |at: usize| by_id.get(&members[at].parent?).copied();
+    roots.sort_unstable();
+    roots.dedup();
+    let jobs = roots.into_iter().filter_map(|root| machine.job(root));
+    Ok(jobs.collect())
+}
 
-    let trains = |at: usize| {
-        let seen = &seen[at];
+/// All processes, by index, with the role of each.
+struct Machine {
+    seen: Vec<Seen>,
+    called: Vec<(Role, String)>,
+    by_id: HashMap<ProcId, usize>,
+}
+
+impl Machine {
+    fn read(proc: &Proc) -> Result<Machine, Error> {
+        let seen = processes(proc)?;
+        let members: Vec<&Member> = seen.iter().map(|seen| &seen.member).collect();
+        let called = assign(&members);
+        let by_id = (members.iter().enumerate())
+            .map(|(at, member)| (member.id, at))
+            .collect();
+        Ok(Machine {
+            called,
+            by_id,
+            seen,
+        })
+    }
+
+    fn parent_of(&self, at: usize) -> Option<usize> {
+        self.by_id.get(&self.seen[at].member.parent?).copied()
+    }
+
+    fn is_below(&self, mut at: usize, top: usize) -> bool {
+        while at != top {
+            let Some(parent) = self.parent_of(at) else {
+                return false;
+            };
+            at = parent;
+        }
+        true
+    }
+
+    fn trains(&self, at: usize, text: Option<&str>) -> bool {
+        let seen = &self.seen[at];
         let facts = &seen.member.facts;
-        if !called[at].0.trains() || seen.member.id.pid == std::process::id() {
+        if !self.called[at].0.trains() || seen.member.id.pid == std::process::id() {
             return false;
         }
         match text {
             Some(text) => facts.argv.join(" ").contains(text),
             None => seen.mapped.framework() || roles::rank(facts).is_some(),
         }
-    };
-    let is_below = |mut at: usize, top: usize| loop {
-        if at == top {
-            return true;
-        }
-        match parent_of(at) {
-            Some(parent) => at = parent,
-            None => return false,
-        }
-    };
-    let matching: Vec<usize> = (0..seen.len()).filter(|at| trains(*at)).collect();
-    // What started several trainers that are not ranks of one job runs jobs; it is no part of one.
-    let has_others = |parent: usize, root: usize| {
-        matching.iter().any(|at| {
-            !matches!(called[*at].0, Role::Rank { .. })
-                && is_below(*at, parent)
-                && !is_below(*at, root)
-        })
-    };
-    let root_of = |at: usize| {
+    }
+
+    /// Where someone started the job of this trainer.
+    fn root_of(&self, at: usize, trainers: &[usize]) -> usize {
+        // What started several trainers that are not ranks of one job runs jobs; it is no part of one.
+        let has_others = |parent: usize, root: usize| {
+            trainers.iter().any(|at| {
+                !matches!(self.called[*at].0, Role::Rank { .. })
+                    && self.is_below(*at, parent)
+                    && !self.is_below(*at, root)
+            })
+        };
         let mut root = at;
-        while let Some(parent) = parent_of(root)
-            .filter(|at| started_it(&seen[*at].member, called[*at].0))
+        while let Some(parent) = (self.parent_of(root))
+            .filter(|at| started_it(&self.seen[*at].member, self.called[*at].0))
             .filter(|parent| !has_others(*parent, root))
         {
             root = parent;
         }
         root
-    };
-    let mut roots: Vec<usize> = matching.iter().map(|at| root_of(*at)).collect();
-    roots.sort_unstable();
-    roots.dedup();
+    }
 
-    let jobs = roots.into_iter().filter_map(|root| {
-        let tree: Vec<usize> = (0..seen.len()).filter(|at| is_below(*at, root)).collect();
-        let candidates: Vec<Watchable<'_>> = tree
-            .iter()
-            .map(|at| Watchable {
-                id: seen[*at].member.id,
-                role: called[*at].0,
-                facts: &seen[*at].member.facts,
-                held: seen[*at].held,
-                growth: Bytes::ZERO,
-                cpu: 0.0,
-                gpu: None,
-            })
-            .collect();
-        let choice = choose(&candidates, None)?;
-        let mut members: Vec<Member> = tree
-            .iter()
-            .map(|at| Member {
-                role: called[*at].0,
-                why: called[*at].1.clone(),
-                ..seen[*at].member.clone()
-            })
-            .collect();
+    /// The tree below a root, and the one to watch in it.
+    fn job(&self, root: usize) -> Option<TrainingJob> {
+        let all = 0..self.seen.len();
+        let tree: Vec<usize> = all.filter(|at| self.is_below(*at, root)).collect();
+        let watchable = |at: &usize| Watchable {
+            id: self.seen[*at].member.id,
+            role: self.called[*at].0,
+            facts: &self.seen[*at].member.facts,
+            held: self.seen[*at].held,
+            growth: Bytes::ZERO,
+            cpu: 0.0,
+            gpu: None,
+        };
+        let watchables: Vec<Watchable<'_>> = tree.iter().map(watchable).collect();
+        let choice = choose(&watchables, None)?;
+        let member = |at: &usize| Member {
+            role: self.called[*at].0,
+            why: self.called[*at].1.clone(),
+            ..self.seen[*at].member.clone()
+        };
+        let mut members: Vec<Member> = tree.iter().map(member).collect();
         members.sort_by_key(|member| (member.id.start, member.id.pid));
-        Some(Job {
-            root: seen[root].member.id,
+        Some(TrainingJob {
+            root: self.seen[root].member.id,
             trainer: choice.id,
             why: choice.why,
             members,
         })
-    });
-    Ok(jobs.collect())
+    }
 }
 
 /// Whether a parent belongs to the job: what launched it or trains itself, but not the shell in
@@ -153,14 +177,15 @@ fn started_it(member: &Member, role: Role) -> bool {
     }
 }
 
-fn look(proc: &Proc) -> Result<Vec<Seen>, Error> {
+/// All processes that run, each with its parent.
+fn processes(proc: &Proc) -> Result<Vec<Seen>, Error> {
     let mut pids = Vec::new();
     proc.pids(&mut pids)?;
     let mut buffer = Vec::new();
     let mut seen: Vec<Seen> = Vec::new();
     for pid in pids {
         // What vanishes meanwhile is no longer a job.
-        seen.extend(look_at(proc, pid, &mut buffer));
+        seen.extend(process(proc, pid, &mut buffer));
     }
     let by_pid: HashMap<u32, usize> = seen
         .iter()
@@ -188,7 +213,7 @@ fn look(proc: &Proc) -> Result<Vec<Seen>, Error> {
     Ok(seen)
 }
 
-fn look_at(proc: &Proc, pid: u32, buffer: &mut Vec<u8>) -> Option<Seen> {
+fn process(proc: &Proc, pid: u32, buffer: &mut Vec<u8>) -> Option<Seen> {
     proc.read(pid, "stat", buffer).ok()?;
     let stat = stat::parse(buffer)?;
     if stat.is_kernel_thread() || stat.has_ended() {

@@ -5,7 +5,7 @@ use std::io::Write;
 use anyhow::Result;
 use lowtide_core::sample::Sample;
 use lowtide_core::units::{Micros, Share};
-use lowtide_sys::find::{Job, find_training};
+use lowtide_sys::find::{TrainingJob, find_training};
 use lowtide_sys::proc::Proc;
 use lowtide_sys::sampler::{Options, Sampler};
 
@@ -43,7 +43,7 @@ pub fn run(args: &PsArgs) -> Result<i32> {
 }
 
 /// The job with a sample of its tree.
-pub fn sampled(job: Job) -> SampledJob {
+pub fn sampled(job: TrainingJob) -> SampledJob {
     SampledJob {
         sample: sample(job.root.pid),
         root: job.root,
