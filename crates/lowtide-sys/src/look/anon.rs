@@ -122,35 +122,52 @@ impl<'a, M: Memory> Anon<'a, M> {
             return;
         };
         let gone = self.memory.map(M::gone);
+        let claims = self.claims(mapping, name, &pages, (open, reach));
+        let there = self.still_there(mapping, &pages, gone);
+        self.returned += mapping.anon - there;
+        let left = there.saturating_sub(claims.bytes);
+        self.rest(mapping, name, before, Some((&pages, &claims)), left);
+    }
+
+    /// Lets every reader claim the stretches that it knows.
+    fn claims(
+        &mut self,
+        mapping: &Mapping,
+        name: &str,
+        pages: &Pages,
+        (open, reach): (Option<Block>, u64),
+    ) -> Claims {
         let mut claims = Claims {
             spans: Vec::new(),
             bytes: 0,
         };
-        self.data(&pages, &mut claims);
+        self.data(pages, &mut claims);
         if name != "[heap]" {
-            self.small_objects(mapping, &pages, &mut claims);
+            self.small_objects(mapping, pages, &mut claims);
         }
         if self.subject.allocator == Allocator::Glibc && mapping.write {
             if name == "[heap]" {
-                self.main_heap(&pages, &mut claims);
+                self.main_heap(pages, &mut claims);
             } else {
-                self.thread_heaps(&pages, &mut claims);
-                self.blocks(mapping, &pages, (open, reach), &mut claims);
+                self.thread_heaps(pages, &mut claims);
+                self.blocks(mapping, pages, (open, reach), &mut claims);
             }
         }
-        // The kernel's count is the one that growth is measured by: pages of zeros that were only
-        // ever read are present too, and belong to nobody. Fewer pages than that: some were returned
-        // since, as happens to all of a large block that is freed.
-        let mut there = pages.bytes(mapping.start, mapping.end).min(mapping.anon);
+        claims
+    }
+
+    /// The kernel's count is the one that growth is measured by: pages of zeros that were only ever read
+    /// are present too, and belong to nobody. Fewer pages than that: some were returned since, as happens
+    /// to all of a large block that is freed. `gone` is what was missed before this mapping was read.
+    fn still_there(&self, mapping: &Mapping, pages: &Pages, gone: Option<u64>) -> u64 {
+        let there = pages.bytes(mapping.start, mapping.end).min(mapping.anon);
         if let Some(memory) = self.memory
             && Some(memory.gone()) != gone
             && let Ok(now) = memory.resident(mapping.start, mapping.end)
         {
-            there = there.min(now.bytes(mapping.start, mapping.end));
+            return there.min(now.bytes(mapping.start, mapping.end));
         }
-        self.returned += mapping.anon - there;
-        let left = there.saturating_sub(claims.bytes);
-        self.rest(mapping, name, before, Some((&pages, &claims)), left);
+        there
     }
 
     /// Zero-filled data of programs and libraries, as long as their files say.

@@ -28,7 +28,7 @@ const ROW: u32 = 6;
 const LONGEST_SEARCH: u64 = 64 << 20;
 /// `struct malloc_chunk` in mtrim(): trimming begins behind all the links that a large chunk can have.
 const LINKS: u64 = 48;
-/// Chunks between two looks at the clock, which costs more than a chunk.
+/// Chunks between two readings of the clock, which costs more than a chunk.
 const CLOCK_EVERY: u64 = 4096;
 /// Fast lists hold chunks up to this size.
 const LARGEST_CACHED: u64 = 128;
@@ -133,7 +133,7 @@ impl<M: Memory> Walker<'_, '_, M> {
     /// Accounts for the chunk here; returns where the next one begins, `None` if there is none.
     fn chunk(&mut self, at: u64) -> Option<u64> {
         for _ in 0..TRIES {
-            if let Some((size, next)) = self.look(at) {
+            if let Some((size, next)) = self.read(at) {
                 self.account(at, size, next);
                 return Some(at + size);
             }
@@ -143,7 +143,7 @@ impl<M: Memory> Walker<'_, '_, M> {
     }
 
     /// The size of a chunk and how the one behind it describes it.
-    fn look(&mut self, at: u64) -> Option<(u64, Next)> {
+    fn read(&mut self, at: u64) -> Option<(u64, Next)> {
         let size = self
             .window
             .head(at)
