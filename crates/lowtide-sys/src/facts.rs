@@ -12,7 +12,7 @@ const MOST_THREADS: usize = 64;
 /// Thread names worth keeping begin so: torch's own names, Ray's, and those of logging helpers.
 const TELLING_THREADS: [&str; 4] = ["pt_", "ray::", "wandb", "cuda-EvtHandlr"];
 
-/// Gathers the facts that need no look at the memory map. Denied parts stay empty.
+/// Gathers the facts that need no memory map. Denied parts stay empty.
 pub fn gather(proc: &Proc, pid: u32, comm: &[u8], buffer: &mut Vec<u8>) -> Facts {
     let argv = match proc.read(pid, "cmdline", buffer) {
         Ok(()) => cmdline::parse(buffer),

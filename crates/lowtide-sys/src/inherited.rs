@@ -36,7 +36,7 @@ fn is_ignored(signal: i32) -> bool {
     }
 }
 
-extern "C" fn look() {
+extern "C" fn remember() {
     let ignored: SignalSet = (1..=LAST).filter(|n| is_ignored(*n)).collect();
     IGNORED.store(ignored.0, Ordering::Relaxed);
     if ignored.contains(libc::SIGCHLD) {
@@ -50,4 +50,4 @@ extern "C" fn look() {
 #[used]
 // SAFETY: .init_array holds pointers to functions of this kind; the function needs nothing but libc.
 #[unsafe(link_section = ".init_array")]
-static BEFORE_MAIN: extern "C" fn() = look;
+static BEFORE_MAIN: extern "C" fn() = remember;

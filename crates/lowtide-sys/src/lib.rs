@@ -1,8 +1,8 @@
 //! lowtide's eyes and hands on Linux. [`sampler`] reads a process tree once a tick and fills
 //! `lowtide_core::sample::Sample`, with [`tree`], [`proc`], [`cgroup`] and [`gpu`] as its parts. [`spawn`],
 //! [`pty`], [`sigwait`] and [`inherited`] start a job and carry it. [`memory`] reads another process's memory,
-//! [`look`] takes one process apart by it. [`signal`] acts on a process, [`klog`] asks the kernel about its end, [`find`]
-//! finds training jobs on the machine.
+//! [`look`] takes one process apart by it. [`signal`] acts on a process, [`klog`] asks the kernel about its
+//! end, [`find`] finds training jobs on the machine.
 
 pub mod cgroup;
 pub mod error;

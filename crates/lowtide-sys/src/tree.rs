@@ -16,7 +16,7 @@ use crate::proc::{self, Proc, stat};
 /// stranger's whole lap should not take minutes on a machine with a thousand processes.
 const STRANGERS_PER_TICK: usize = 16;
 
-/// Without a new pid there is nothing to list; but look now and then all the same, for the pid
+/// Without a new pid there is nothing to list; but list them now and then all the same, for the pid
 /// counter can come round to where it was.
 const TICKS_BETWEEN_LISTINGS: u32 = 30;
 
@@ -50,7 +50,7 @@ pub struct Tree {
     /// a pid while it names one.
     founded: HashSet<u32>,
     strangers: HashMap<u32, Kinship>,
-    /// Strangers in the order in which they will be looked at again.
+    /// Strangers in the order in which they will be read again.
     lap: Vec<u32>,
     last_pid: Option<u64>,
     ticks_since_listing: u32,
@@ -103,7 +103,7 @@ impl Tree {
     }
 
     /// Finds new members and appends them to `joined`, parents before children.
-    pub fn look(&mut self, proc: &Proc, joined: &mut Vec<Joined>) -> Result<(), Error> {
+    pub fn update(&mut self, proc: &Proc, joined: &mut Vec<Joined>) -> Result<(), Error> {
         let last_pid = self.newest_pid(proc);
         self.ticks_since_listing += 1;
         let nothing_new = last_pid.is_some() && last_pid == self.last_pid;
@@ -161,7 +161,7 @@ impl Tree {
             .retain(|pid, _| listed.binary_search(pid).is_ok());
     }
 
-    /// Looks again at some strangers: one may be a new process with an old pid, or an orphan that
+    /// Reads some strangers again: one may be a new process with an old pid, or an orphan that
     /// was read a moment before it was handed to us.
     fn recheck_some(&mut self, proc: &Proc, fresh: &mut Vec<(u32, Kinship)>) {
         for _ in 0..STRANGERS_PER_TICK {
@@ -278,7 +278,7 @@ mod tests {
     use super::*;
     use crate::proc::fixture::{Fake, Fixture};
 
-    /// A tree over a fixture; `look` gives the pids that joined.
+    /// A tree over a fixture; `update` gives the pids that joined.
     struct Case {
         fixture: Fixture,
         tree: Tree,
@@ -296,9 +296,9 @@ mod tests {
             }
         }
 
-        fn look(&mut self) -> Vec<u32> {
+        fn update(&mut self) -> Vec<u32> {
             let mut joined = Vec::new();
-            self.tree.look(&self.fixture.proc(), &mut joined).unwrap();
+            self.tree.update(&self.fixture.proc(), &mut joined).unwrap();
             joined.iter().map(|joined| joined.id.pid).collect()
         }
     }
@@ -321,10 +321,10 @@ mod tests {
                 fake(600, 1),
             ],
         );
-        let joined = case.look();
+        let joined = case.update();
         assert_eq!(joined, [500, 90, 20]);
         case.fixture.put(&fake(700, 20));
-        assert_eq!(case.look(), [700]);
+        assert_eq!(case.update(), [700]);
     }
 
     #[test]
@@ -336,14 +336,14 @@ mod tests {
             Some(7),
             &[fake(1, 0), fake(7, 1), fake(10, 7), orphan],
         );
-        assert_eq!(case.look(), [10, 30]);
+        assert_eq!(case.update(), [10, 30]);
 
         let mut daemon = fake(31, 1);
         daemon.session = 10;
         let mut stranger = fake(32, 1);
         stranger.session = 29;
         let mut case = Case::new(&[10], None, &[fake(1, 0), fake(10, 1), daemon, stranger]);
-        assert_eq!(case.look(), [10, 31]);
+        assert_eq!(case.update(), [10, 31]);
     }
 
     #[test]
@@ -357,7 +357,7 @@ mod tests {
         ];
         let mut case = Case::new(&[10], Some(7), &fakes);
         case.tree = case.tree.without(&[8]);
-        assert_eq!(case.look(), [10, 11]);
+        assert_eq!(case.update(), [10, 11]);
     }
 
     #[test]
@@ -368,7 +368,7 @@ mod tests {
         let mut tee = fake(11, 5);
         (tee.session, tee.group) = (5, 10);
         let mut case = Case::new(&[10], None, &[fake(1, 0), shell, train, tee]);
-        assert_eq!(case.look(), [10]);
+        assert_eq!(case.update(), [10]);
     }
 
     #[test]
@@ -378,7 +378,7 @@ mod tests {
             None,
             &[fake(1, 0), fake(10, 1), fake(11, 10), fake(40, 1)],
         );
-        assert_eq!(case.look(), [10, 11]);
+        assert_eq!(case.update(), [10, 11]);
         // A member's pid comes again, for a stranger.
         case.tree.left(ProcId {
             pid: 11,
@@ -387,49 +387,49 @@ mod tests {
         let mut again = fake(11, 1);
         again.start = 9000;
         case.fixture.put(&again);
-        assert!(case.look().is_empty());
+        assert!(case.update().is_empty());
         assert!(!case.tree.contains(11));
         // A stranger's pid comes again, for one of ours: seen when its turn comes.
         let mut ours = fake(40, 10);
         ours.start = 9001;
         case.fixture.put(&ours);
-        let laps: Vec<u32> = (0..3).flat_map(|_| case.look()).collect();
+        let laps: Vec<u32> = (0..3).flat_map(|_| case.update()).collect();
         assert_eq!(laps, [40]);
     }
 
     #[test]
-    fn a_child_whose_parent_vanished_is_looked_at_again() {
+    fn a_child_whose_parent_vanished_is_read_again() {
         let mut case = Case::new(
             &[10],
             Some(7),
             &[fake(1, 0), fake(7, 1), fake(10, 7), fake(30, 29)],
         );
-        assert_eq!(case.look(), [10], "its parent 29 is nowhere to be seen");
+        assert_eq!(case.update(), [10], "its parent 29 is nowhere to be seen");
         case.fixture.put(&fake(30, 7));
-        assert_eq!(case.look(), [30]);
+        assert_eq!(case.update(), [30]);
     }
 
     #[test]
     fn a_member_that_has_ended_does_not_join_again() {
         let mut case = Case::new(&[10], None, &[fake(1, 0), fake(10, 1), fake(11, 10)]);
-        case.look();
+        case.update();
         let dead = std::fs::read_to_string(case.fixture.root().join("11/stat")).unwrap();
         case.fixture.write("11/stat", dead.replace(") S ", ") Z "));
         case.tree.left(ProcId {
             pid: 11,
             start: 1011,
         });
-        assert!(case.look().is_empty());
+        assert!(case.update().is_empty());
     }
 
     #[test]
     fn nothing_is_listed_while_no_pid_was_given_out() {
         let mut case = Case::new(&[10], None, &[fake(1, 0), fake(10, 1)]);
         case.fixture.write("loadavg", "0.1 0.1 0.1 1/100 500\n");
-        assert_eq!(case.look(), [10]);
+        assert_eq!(case.update(), [10]);
         case.fixture.put(&fake(11, 10));
-        assert!(case.look().is_empty(), "the counter has not moved");
+        assert!(case.update().is_empty(), "the counter has not moved");
         case.fixture.write("loadavg", "0.1 0.1 0.1 1/100 501\n");
-        assert_eq!(case.look(), [11]);
+        assert_eq!(case.update(), [11]);
     }
 }

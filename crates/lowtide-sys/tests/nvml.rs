@@ -27,21 +27,21 @@ fn devices_and_processes_are_read() {
     let directory = tempfile::tempdir().unwrap();
     let mut watch = Watch::start(Some(stand_in(&directory).into()));
     let mut gaps = Vec::new();
-    let look = loop {
-        if let Some(look) = watch.look(Micros(0), &mut gaps) {
-            break look.clone();
+    let answer = loop {
+        if let Some(answer) = watch.latest(Micros(0), &mut gaps) {
+            break answer.clone();
         }
         assert!(!watch.is_over(), "the library was not loaded");
         std::thread::yield_now();
     };
-    assert_eq!(look.devices.len(), 2);
-    assert_eq!(look.devices[1].name, "Stand-in GPU");
+    assert_eq!(answer.devices.len(), 2);
+    assert_eq!(answer.devices[1].name, "Stand-in GPU");
     assert_eq!(
-        (look.devices[1].used, look.devices[1].total),
+        (answer.devices[1].used, answer.devices[1].total),
         (Bytes(200), Bytes(1000))
     );
     assert_eq!(
-        look.by_pid.get(&4242),
+        answer.by_pid.get(&4242),
         Some(&Bytes(80)),
         "the sum over both devices"
     );
@@ -53,7 +53,7 @@ fn no_driver_is_normal() {
     let mut watch = Watch::start(Some("/nowhere/libnvidia-ml.so".into()));
     let mut gaps: Vec<Gap> = Vec::new();
     while !watch.is_over() {
-        assert!(watch.look(Micros(0), &mut gaps).is_none());
+        assert!(watch.latest(Micros(0), &mut gaps).is_none());
         std::thread::sleep(Duration::from_millis(1));
     }
     assert!(gaps.is_empty());
@@ -74,7 +74,7 @@ fn a_driver_that_hangs_is_late_and_stops_nobody() {
     let directory = tempfile::tempdir().unwrap();
     let mut watch = Watch::start(Some(stand_in(&directory).into()));
     let mut gaps = Vec::new();
-    assert!(watch.look(Micros(0), &mut gaps).is_none() && gaps.is_empty());
-    assert!(watch.look(Micros(6_000_000), &mut gaps).is_none());
+    assert!(watch.latest(Micros(0), &mut gaps).is_none() && gaps.is_empty());
+    assert!(watch.latest(Micros(6_000_000), &mut gaps).is_none());
     assert_eq!(gaps[0].why, GapWhy::Late);
 }

@@ -9,9 +9,9 @@ use std::collections::HashMap;
 use lowtide_core::sample::Gpu;
 use lowtide_core::units::Bytes;
 
-/// What one look at all devices found.
+/// What all devices say at one moment.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Look {
+pub struct GpuMemory {
     pub devices: Vec<Gpu>,
     /// Memory of each process over all devices. Pids are those of the driver's namespace: in a
     /// container they may belong to nobody we know.

@@ -10,7 +10,7 @@ use nvml_wrapper::Nvml;
 use nvml_wrapper::enums::device::UsedGpuMemory;
 use nvml_wrapper::error::NvmlError;
 
-use super::Look;
+use super::GpuMemory;
 
 /// Names another library, for tests and unusual installations.
 pub const LIBRARY: &str = "LOWTIDE_NVML";
@@ -18,14 +18,14 @@ pub const LIBRARY: &str = "LOWTIDE_NVML";
 /// An answer is late after this: it takes milliseconds as a rule.
 const LATE: Micros = Micros(5_000_000);
 
-type Answer = Result<Look, GapWhy>;
+type Answer = Result<GpuMemory, GapWhy>;
 
 /// The driver's thread and its last answer.
 pub struct Watch {
     ask: Sender<()>,
     answers: Receiver<Answer>,
     asked: Option<Micros>,
-    last: Option<Look>,
+    last: Option<GpuMemory>,
     /// There is no driver, or it has gone: nothing more will come.
     over: bool,
 }
@@ -50,7 +50,7 @@ impl Watch {
 
     /// The newest answer, without waiting; asks for the next one. A driver that does not answer is a
     /// gap and the last answer stands; no driver at all is no gap.
-    pub fn look(&mut self, now: Micros, gaps: &mut Vec<Gap>) -> Option<&Look> {
+    pub fn latest(&mut self, now: Micros, gaps: &mut Vec<Gap>) -> Option<&GpuMemory> {
         let mut gap = |why| {
             gaps.push(Gap {
                 who: None,
@@ -60,8 +60,8 @@ impl Watch {
         };
         loop {
             match self.answers.try_recv() {
-                Ok(Ok(look)) => {
-                    self.last = Some(look);
+                Ok(Ok(answer)) => {
+                    self.last = Some(answer);
                     self.asked = None;
                 }
                 Ok(Err(why)) => {
@@ -114,12 +114,12 @@ fn serve(library: Option<OsString>, questions: &Receiver<()>, reply: &Sender<Ans
     }
 }
 
-fn ask(nvml: &Nvml) -> Result<Look, NvmlError> {
-    let mut look = Look::default();
+fn ask(nvml: &Nvml) -> Result<GpuMemory, NvmlError> {
+    let mut found = GpuMemory::default();
     for index in 0..nvml.device_count()? {
         let device = nvml.device_by_index(index)?;
         let memory = device.memory_info()?;
-        look.devices.push(Gpu {
+        found.devices.push(Gpu {
             index,
             name: device.name().unwrap_or_default(),
             used: Bytes(memory.used),
@@ -128,12 +128,12 @@ fn ask(nvml: &Nvml) -> Result<Look, NvmlError> {
         // A device in MIG mode, or a driver without the call, lists no processes.
         for process in device.running_compute_processes().unwrap_or_default() {
             if let UsedGpuMemory::Used(bytes) = process.used_gpu_memory {
-                let sum = look.by_pid.entry(process.pid).or_default();
+                let sum = found.by_pid.entry(process.pid).or_default();
                 *sum = *sum + Bytes(bytes);
             }
         }
     }
-    Ok(look)
+    Ok(found)
 }
 
 fn why(error: &NvmlError) -> GapWhy {

@@ -1,4 +1,4 @@
-//! `/proc/PID/maps`: which libraries a process has mapped. Only names are looked at.
+//! `/proc/PID/maps`: which libraries a process has mapped. Only names are read.
 
 /// Libraries that tell what a process is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

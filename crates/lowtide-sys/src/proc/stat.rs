@@ -25,7 +25,7 @@ pub struct Stat<'a> {
     /// Pages; the kernel may lag behind by some dozens of pages per core.
     pub rss_pages: u64,
     /// Where code and stack begin: random for every exec and the same after a fork, so that the pair
-    /// names a family of forked processes. Zero without permission to look.
+    /// names a family of forked processes. Zero without permission.
     pub start_code: u64,
     pub start_stack: u64,
 }

@@ -1,4 +1,4 @@
-//! The careful look, `smaps_rollup`: which process gets the next one, and whether there is budget for it.
+//! Careful readings, by `smaps_rollup`: which process gets the next one, and whether there is budget for it.
 //!
 //! The kernel holds the target's memory lock for the whole read, so reads are paid from a credit
 //! that accrues with time. They go first to families of forked processes whose members have not all
@@ -13,7 +13,7 @@ use super::member::Tracked;
 use super::sum::Families;
 use crate::proc::{self, Proc, smaps_rollup};
 
-/// Enough for a first look at a small tree at once: three looks at a process of 1 GB.
+/// Enough to read a small tree at once: three readings of a process of 1 GB.
 const FIRST_CREDIT: Micros = Micros(60_000);
 /// No single read may hold the target's lock for longer than this: a pause that a training step of
 /// seconds does not notice. It allows about 16 GiB of 4 KiB pages.
@@ -33,9 +33,9 @@ const REFRESH_ALONE: Micros = Micros(1_800_000_000);
 /// A process that is too large is mentioned again at this distance.
 const MENTION_AGAIN: Micros = Micros(60_000_000);
 
-/// What is known of one process's careful looks.
+/// What is known of one process's careful readings.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Look {
+pub(super) struct History {
     /// Faults when it was read.
     faults: u64,
     /// RssShmem when it was read.
@@ -69,7 +69,7 @@ pub(super) struct Careful {
 
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 enum Need {
-    /// Nothing but its age, or never looked at.
+    /// Nothing but its age, or never read.
     Old,
     Copied,
     FamilyChanged,
@@ -100,8 +100,8 @@ impl Careful {
         }
     }
 
-    /// Takes as many looks as the credit allows.
-    pub fn look(
+    /// Takes as many readings as the credit allows.
+    pub fn read_some(
         &mut self,
         proc: &Proc,
         now: Micros,
@@ -163,7 +163,7 @@ impl Careful {
         });
         match rollup {
             Ok(rollup) => {
-                tracked.look = Look {
+                tracked.careful = History {
                     faults: tracked.reading.minor_faults,
                     shmem: tracked.reading.shmem,
                     swap: tracked.reading.swap,
@@ -183,7 +183,7 @@ impl Careful {
                 });
             }
             Err(why) => {
-                tracked.look.refused = true;
+                tracked.careful.refused = true;
                 gaps.push(Gap {
                     who: Some(tracked.id()),
                     what: "smaps_rollup".to_owned(),
@@ -195,9 +195,9 @@ impl Careful {
     }
 }
 
-/// Whether a process deserves a look, how urgently, and what it would tell (in bytes).
+/// Whether a process deserves a reading, how urgently, and what it would tell (in bytes).
 fn need(tracked: &Tracked, family: Family, now: Micros, page: u64) -> Option<(Need, f64)> {
-    if tracked.look.refused {
+    if tracked.careful.refused {
         return None;
     }
     let reading = &tracked.reading;
@@ -217,7 +217,8 @@ fn need(tracked: &Tracked, family: Family, now: Micros, page: u64) -> Option<(Ne
     }
     if related {
         // Each fault copies at most one page, and only what was shared can be copied.
-        let faulted = reading.minor_faults.saturating_sub(tracked.look.faults) as f64 * page as f64;
+        let faulted =
+            reading.minor_faults.saturating_sub(tracked.careful.faults) as f64 * page as f64;
         let shared = reading.anon.saturating_sub(pss.uss).as_f64();
         let copied = faulted.min(shared);
         if copied > DOUBT_BYTES.max(DOUBT_SHARE * reading.anon.as_f64()) {
@@ -232,10 +233,10 @@ fn need(tracked: &Tracked, family: Family, now: Micros, page: u64) -> Option<(Ne
     (now.since(pss.at) >= patience).then_some((Need::Old, size))
 }
 
-/// What a look is going to cost, in microseconds of processor time.
+/// What a reading is going to cost, in microseconds of processor time.
 fn estimate(tracked: &Tracked) -> f64 {
     let rss = tracked.reading.rss().as_f64();
-    let cost = match tracked.look.cost {
+    let cost = match tracked.careful.cost {
         Some((cost, then)) if then > Bytes::ZERO => cost.0 as f64 * (rss / then.as_f64()),
         _ => COST_PER_GIB * rss / f64::from(1u32 << 30),
     };
@@ -244,11 +245,11 @@ fn estimate(tracked: &Tracked) -> f64 {
 
 fn mention(tracked: &mut Tracked, now: Micros, gaps: &mut Vec<Gap>) {
     let due = tracked
-        .look
+        .careful
         .mentioned
         .is_none_or(|at| now.since(at) >= MENTION_AGAIN);
     if due {
-        tracked.look.mentioned = Some(now);
+        tracked.careful.mentioned = Some(now);
         gaps.push(Gap {
             who: Some(tracked.id()),
             what: "smaps_rollup".to_owned(),

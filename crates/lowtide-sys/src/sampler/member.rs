@@ -1,5 +1,5 @@
 //! One member of the tree between two ticks: its open files, what was read last, and when which
-//! rarer look is due.
+//! rarer reading is due.
 
 use std::os::fd::OwnedFd;
 
@@ -8,7 +8,7 @@ use lowtide_core::sample::{GapWhy, Pss, Reading};
 use lowtide_core::units::{Bytes, Micros};
 use rustix::io::Errno;
 
-use super::careful::Look;
+use super::careful::History;
 use crate::facts;
 use crate::proc::stat::Stat;
 use crate::proc::{self, Proc, limits, stat, status};
@@ -60,7 +60,7 @@ struct Footprint {
 pub(super) struct Tracked {
     pub member: Member,
     pub reading: Reading,
-    pub look: Look,
+    pub careful: History,
     /// What RLIMIT_DATA counts.
     pub data: Bytes,
     /// Code and stack addresses: the same for all processes forked from one another.
@@ -100,7 +100,7 @@ impl Tracked {
                 why: String::new(),
             },
             reading: Reading::of(id),
-            look: Look::default(),
+            careful: History::default(),
             data: Bytes::ZERO,
             family: (0, 0),
             joined: now,
@@ -198,7 +198,7 @@ impl Tracked {
             if self.family != family {
                 // The old program's memory is gone, and with it what was read of it.
                 self.family = family;
-                self.look = Look::default();
+                self.careful = History::default();
                 self.reading.pss = None;
                 self.anon_at_join = None;
             }

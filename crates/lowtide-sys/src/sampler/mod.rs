@@ -1,7 +1,7 @@
-//! One look at the tree per tick. Fed by `/proc`, cgroups and GPUs; read by `run`, `attach` and `ps`.
+//! One sample of the tree per tick. Fed by `/proc`, cgroups and GPUs; read by `run`, `attach` and `ps`.
 //!
 //! Every tick reads `stat` of each member from a file that stays open, `status` where `stat` shows a
-//! change, and `smaps_rollup` on a budget ([`careful`]). The sum over the tree is made in [`sum`].
+//! change, and `smaps_rollup` on a budget (`careful`). The sum over the tree is made in `sum`.
 
 mod careful;
 mod member;
@@ -49,13 +49,13 @@ pub struct Options {
     pub subreaper: Option<u32>,
     /// lowtide's own processes, which may share the job's cgroup.
     pub helpers: Vec<u32>,
-    /// Share of wall time for careful looks.
+    /// Share of wall time for careful readings.
     pub budget: Share,
     /// `--limit`.
     pub limit: Option<Cap>,
     pub proc: PathBuf,
     pub dev_shm: PathBuf,
-    /// Look at GPUs.
+    /// Ask for GPUs too.
     pub gpus: bool,
 }
 
@@ -196,7 +196,7 @@ impl Sampler {
         })
     }
 
-    /// Looks once and fills `sample`, whose buffers are reused. `now` must not go backwards. The
+    /// Reads everything once and fills `sample`, whose buffers are reused. `now` must not go backwards. The
     /// caller sets `sample.late`.
     pub fn tick(&mut self, now: Micros, sample: &mut Sample) -> Result<Vec<Change>, Error> {
         let began = processor_time();
@@ -212,7 +212,7 @@ impl Sampler {
             self.update_families(now);
             self.call_roles(&mut changes);
         }
-        self.careful.look(
+        self.careful.read_some(
             &self.proc,
             now,
             &mut self.members,
@@ -279,7 +279,7 @@ impl Sampler {
     fn join(&mut self, now: Micros) -> Result<(), Error> {
         let mut joined = std::mem::take(&mut self.joined);
         joined.clear();
-        self.tree.look(&self.proc, &mut joined)?;
+        self.tree.update(&self.proc, &mut joined)?;
         for Joined { id, parent } in &joined {
             let tracked = Tracked::new(*id, *parent, now);
             let at = self.members.partition_point(|other| other.id() < *id);
@@ -466,15 +466,15 @@ impl Sampler {
         let Some(nvml) = &mut self.nvml else {
             return;
         };
-        if let Some(look) = nvml.look(now, &mut sample.gaps) {
-            sample.gpus.extend_from_slice(&look.devices);
+        if let Some(answer) = nvml.latest(now, &mut sample.gaps) {
+            sample.gpus.extend_from_slice(&answer.devices);
             for tracked in &mut self.members {
-                let nvidia = look.by_pid.get(&tracked.id().pid).copied();
+                let nvidia = answer.by_pid.get(&tracked.id().pid).copied();
                 tracked.reading.gpu = nvidia.or(tracked.reading.gpu.filter(|_| self.has_amd));
             }
             // Memory in use by nobody whose pid means anything here: another pid namespace.
             let foreign = |pid: &u32| self.proc.open(*pid, "stat").is_err();
-            if look.by_pid.keys().any(foreign) && now.since(self.foreign_told) >= FOREIGN_AGAIN {
+            if answer.by_pid.keys().any(foreign) && now.since(self.foreign_told) >= FOREIGN_AGAIN {
                 self.foreign_told = now;
                 sample.gaps.push(Gap {
                     who: None,

@@ -127,7 +127,7 @@ fn swap_of(tracked: &Tracked, related: bool) -> Bytes {
     let swapped = tracked.reading.swap;
     match tracked.reading.pss {
         Some(pss) if related => (pss.swap + swapped)
-            .saturating_sub(tracked.look.swap)
+            .saturating_sub(tracked.careful.swap)
             .min(swapped),
         _ => swapped,
     }
@@ -137,8 +137,8 @@ fn swap_of(tracked: &Tracked, related: bool) -> Bytes {
 fn shmem_of(tracked: &Tracked) -> Bytes {
     let mapped = tracked.reading.shmem;
     match tracked.reading.pss {
-        Some(pss) if tracked.look.shmem > Bytes::ZERO => {
-            let part = (pss.shmem.as_f64() / tracked.look.shmem.as_f64()).min(1.0);
+        Some(pss) if tracked.careful.shmem > Bytes::ZERO => {
+            let part = (pss.shmem.as_f64() / tracked.careful.shmem.as_f64()).min(1.0);
             Bytes((mapped.as_f64() * part) as u64)
         }
         _ => mapped,
