@@ -82,7 +82,8 @@ def test_samples_tell_the_story_of_the_job(folder):
     assert str(samples["time"].dtype).startswith("datetime64[us, UTC")
     assert (samples["rss"] == samples["anon"] + samples["file"] + samples["shmem"]).all()
     assert (samples["held"] == samples["anon"] + samples["shmem"] + samples["swap"]).all()
-    assert trainer["held"].iloc[-1] - trainer["held"].min() > 5_000_000
+    # Not the last row: it may have been read while the process was being taken down.
+    assert trainer["held"].max() - trainer["held"].min() > 5_000_000
     assert trainer["step"].max() >= 9
     marks = pandas.read_parquet(export(folder, "marks", "parquet"))
     assert list(marks["step"].dropna().drop_duplicates()) == list(range(1, 11))

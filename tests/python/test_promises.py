@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -27,17 +28,17 @@ def test_the_package_is_written_in_the_grammar_of_the_oldest_python():
 
 
 def test_the_package_asks_nothing_of_a_newer_python(tmp_path):
-    """Functions of the standard library, and annotations that are evaluated: grammar does not see them."""
+    """Modules and functions of the standard library: grammar does not see them."""
     pytest.importorskip("vermin")
     newer = tmp_path / "newer.py"
-    newer.write_text("def f(number: int | None): ...\n")
+    newer.write_text("import tomllib\n")
     assert too_new(newer) and not too_new(PACKAGE)
 
 
 def too_new(path):
-    command = [sys.executable, "-m", "vermin", "--target=%d.%d-" % OLDEST, "--eval-annotations", "--violations", "--no-tips"]
+    command = [str(Path(sys.executable).parent / "vermin"), "--target=%d.%d-" % OLDEST, "--violations", "--no-tips"]
     done = subprocess.run([*command, str(path)], capture_output=True, text=True)
-    assert done.returncode in (0, 1), done.stderr
+    assert "Minimum required versions" in done.stdout, done.stdout + done.stderr
     return done.stdout if done.returncode else ""
 
 
@@ -63,7 +64,8 @@ def test_what_a_crate_embeds_is_packed_with_it():
     embedded = 0
     for source in (ROOT / "crates").glob("*/src/**/*.rs"):
         crate = ROOT.joinpath(*source.relative_to(ROOT).parts[:2])
-        for path in re.findall(r'include_(?:str|bytes)!\(\s*"([^"]*)"', source.read_text()):
+        built, _, _tests = source.read_text().partition("#[cfg(test)]")
+        for path in re.findall(r'include_(?:str|bytes)!\(\s*"([^"]*)"', built):
             embedded += 1
             assert os.path.normpath(source.parent / path).startswith(f"{crate}{os.sep}"), (source, path)
     assert embedded >= 10, "the page is embedded"
