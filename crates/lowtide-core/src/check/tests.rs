@@ -1,3 +1,5 @@
+//! The criteria of `check` on series made for them: the founding plateau, lines of a known rate, baselines.
+
 use super::*;
 use crate::judge::judge;
 use crate::mark::Geometry;

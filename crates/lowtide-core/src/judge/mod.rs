@@ -2,10 +2,10 @@
 //! it series and context and fills in source and process; every view shows what comes out.
 //!
 //! Three questions, answered apart. Does the floor rise now? That is statistics: the end of the floor
-//! line, how sure its slope is, whether it lasted and kept its pace ([`steady`]); and if it does not rise,
-//! whether flatness is shown and what came before ([`flat`]). Will it end? Only knowledge answers that
-//! ([`ending`]): the length of an epoch, reserved memory, rounds of the same work. Does it fit?
-//! ([`outlook`]). [`rule`] lists every rule that an evidence line can name; each has a file of its own.
+//! line, how sure its slope is, whether it lasted and kept its pace (`steady`); and if it does not rise,
+//! whether flatness is shown and what came before (`flat`). Will it end? Only knowledge answers that
+//! (`ending`): the length of an epoch, reserved memory, rounds of the same work. Does it fit?
+//! (`outlook`). `rule` lists every rule that an evidence line can name; each has a file of its own.
 
 mod decide;
 pub(crate) mod earlier_attempt;

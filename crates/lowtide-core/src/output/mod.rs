@@ -1,11 +1,11 @@
 //! Reads training steps from a job's own output: no change to the job, no parsing by the user.
 //!
 //! The keeper (or whoever tails a log file) feeds bytes as they come; out come [`Mark`]s for the
-//! recording and the judge. One file per format: [`bar`] (tqdm, Rich, Keras), [`trainer`]
-//! (dictionaries and settings), [`plain`] (`Step 10: …`), [`named`] (`Epoch 2/10`), [`state`]
-//! (`trainer_state.json`); [`choose`] decides which counter is the one and [`round`] follows it over
-//! its restarts, [`epoch`] weighs what is known of the length of an epoch (from [`begins`] and
-//! [`parts`]), [`reader`] puts it together, [`lines`] cuts the bytes into lines.
+//! recording and the judge. One file per format: `bar` (tqdm, Rich, Keras), `trainer`
+//! (dictionaries and settings), `plain` (`Step 10: …`), `named` (`Epoch 2/10`), `state`
+//! (`trainer_state.json`); `choose` decides which counter is the one and `round` follows it over
+//! its restarts, `epoch` weighs what is known of the length of an epoch (from `begins` and
+//! `parts`), `reader` puts it together, `lines` cuts the bytes into lines.
 
 mod bar;
 mod begins;

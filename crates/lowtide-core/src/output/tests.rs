@@ -1,3 +1,5 @@
+//! Steps and phases from what jobs print: one text per framework and per way to be misled, and any bytes at all.
+
 use proptest::prelude::*;
 
 use super::*;

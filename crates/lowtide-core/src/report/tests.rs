@@ -1,3 +1,5 @@
+//! The report of runs made entry by entry: what every view shows is in it, however long the run was.
+
 use crate::entry::{Entry, EventKind, Header};
 use crate::judge::judge;
 use crate::look::{Allocator, Counts, Kind, Look, LookWhy, Part};

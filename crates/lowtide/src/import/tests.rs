@@ -1,3 +1,5 @@
+//! Series from tables and logs as people have them, and refusals where a text can be read in two ways.
+
 use proptest::prelude::*;
 
 use lowtide_core::verdict::Meter;

@@ -2,7 +2,7 @@
 //!
 //! Runs are read from their recordings, whoever writes them, so the server needs no way to the watchers
 //! and costs them nothing. It runs on a thread of its own: the sampler never waits for a browser.
-//! [`gate`] decides who may ask, [`open`] keeps runs that are looked at, [`api`] answers.
+//! [`gate`] decides who may ask, `open` keeps runs that are looked at, `api` answers.
 
 mod answer;
 mod api;

@@ -1,3 +1,5 @@
+//! `lowtide check` around its criteria: the file with bounds, exit codes, JUnit.
+
 use std::fs;
 
 use super::*;
