@@ -119,49 +119,62 @@ function svg(tag, attributes) {
   return made;
 }
 
-/** Kinds that hold less than this share of the largest look go into one row. */
+/** Parts that hold less than this share of the largest look are not shown. */
 const MATERIAL = 0.01;
+/** Parts of one breakdown that are shown: what is named by hand has no end. */
+const PARTS = 10;
 
-/** Where the bytes of the process are, look by look. @param {RunReport} report @param {Taxonomy} taxonomy */
-export function taxonomy(report, taxonomy) {
-  const { looks, kinds } = taxonomy;
+/** Where the bytes of the process are, look by look, by one thing. @param {RunReport} report @param {BreakdownTable} table_ */
+export function breakdown(report, table_) {
+  const { looks, parts, by, examiner } = table_;
   const memory = report.explanation?.memory ?? null;
-  const most = Math.max(1, ...looks.map((l) => l.held));
-  const shown = kinds.map((kind, nth) => ({ ...kind, nth })).filter(({ nth }) => looks.some((l) => l.bytes[nth] > most * MATERIAL));
-  const [first, last] = [looks[0], looks[looks.length - 1]];
+  const growth = memory?.breakdowns.find((b) => b.by === by && b.examiner === examiner) ?? null;
+  const bytes = (/** @type {number} */ look, /** @type {number} */ nth) => looks[look].bytes[nth] ?? 0;
+  const most = Math.max(1, ...looks.map((l, i) => Math.max(l.held ?? 0, ...l.bytes.map((_, nth) => bytes(i, nth)))));
+  // Where only numbers are known all parts are shown, else those that matter: by size, or by growth.
+  const matters = (/** @type {number} */ nth) => looks.some((l, i) => l.bytes[nth] === null || bytes(i, nth) > most * MATERIAL)
+    || growth?.parts.some((p) => p.name === parts[nth].name);
+  const shown = parts.map((part, nth) => ({ ...part, nth })).filter(({ nth }) => matters(nth)).slice(0, Math.max(PARTS, by === "mapping" ? parts.length : 0));
+  const end = looks.length - 1;
+  const size = (/** @type {number} */ look, /** @type {number} */ nth) => {
+    const [held, count] = [looks[look].bytes[nth], looks[look].counts[nth]];
+    return [held === null ? null : showBytes(held), count ? `${showCount(count)}×` : null].filter(Boolean).join(", ") || "?";
+  };
   const rows = shown.map(({ name, held, nth }, at) => {
     const dot = el("span", { class: "dot" });
     dot.style.background = nthColour(at);
-    const grew = last.bytes[nth] - first.bytes[nth];
-    const members = memory?.parts.find((p) => p.kind === kinds[nth].kind)?.members ?? [];
+    const known = looks[0].bytes[nth] !== null && looks[end].bytes[nth] !== null;
+    const grew = bytes(end, nth) - bytes(0, nth);
+    const members = growth?.parts.find((p) => p.name === name)?.members ?? [];
     return el("tr", {}, el("th", { scope: "row" }, dot, name, !held && el("span", { class: "quiet" }, " (never part of a leak)")),
-      el("td", {}, showBytes(first.bytes[nth])), el("td", {}, showBytes(last.bytes[nth])),
-      el("td", { class: grew > most * MATERIAL ? "grew" : "" }, `${grew > 0 ? "+" : ""}${showBytes(grew)}`),
+      el("td", {}, size(0, nth)), el("td", {}, size(end, nth)),
+      el("td", { class: known && grew > most * MATERIAL ? "grew" : "" }, known ? `${grew > 0 ? "+" : ""}${showBytes(grew)}` : ""),
       el("td", { class: "words" }, members.join("; ")));
   });
-  const missing = last.incomplete.length > 0 && el("p", { class: "quiet" }, `Not seen: ${last.incomplete.join("; ")}`);
-  const lead = memory?.conclusive
-    ? `${percent(memory.accounted)} of ${showBytes(memory.grew)} of growth is accounted for, by ${memory.looks} looks that cost ${showDuration(memory.cost)} of CPU.`
-    : `${looks.length} looks into ${report.processes.find((p) => p.who === taxonomy.who)?.command ?? "the process"}.`;
-  const heads = ["kind of memory", `at ${showDuration(first.at)}`, `at ${showDuration(last.at)}`, "grew", ""];
-  return card("Where the bytes are", lead, looks.length > 1 && areas(looks, shown.map(({ nth }) => nth), most), table(heads, rows), missing);
+  const unseen = looks[end].missing;
+  const missing = unseen.length > 0 && el("p", { class: "quiet" }, `Not seen: ${unseen.map((m) => m.says).join("; ")}`);
+  const lead = growth?.conclusive
+    ? `${percent(growth.accounted)} of ${showBytes(growth.grew)} of growth is accounted for, by ${growth.looks} looks.`
+    : `${looks.length} looks into ${report.processes.find((p) => p.who === table_.who)?.command ?? "the process"}.`;
+  const heads = ["part", `at ${showDuration(looks[0].at)}`, `at ${showDuration(looks[end].at)}`, "grew", ""];
+  return card(`Where the bytes are, ${table_.title}`, lead, looks.length > 1 && areas(looks, shown.map(({ nth }) => nth), most), table(heads, rows), missing);
 }
 
-/** @param {Taxonomy["looks"]} looks @param {number[]} kinds @param {number} most */
-function areas(looks, kinds, most) {
+/** @param {BreakdownTable["looks"]} looks @param {number[]} parts @param {number} most */
+function areas(looks, parts, most) {
   const [width, height] = [600, 120];
   const [from, to] = [looks[0].at, looks[looks.length - 1].at];
-  const top = Math.max(most, ...looks.map((l) => kinds.reduce((sum, k) => sum + l.bytes[k], 0)));
-  const picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, class: "areas", preserveAspectRatio: "none", role: "img", "aria-label": "Kinds of memory over time; the table below has the numbers" });
+  const top = Math.max(most, ...looks.map((l) => parts.reduce((sum, k) => sum + (l.bytes[k] ?? 0), 0)));
+  const picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, class: "areas", preserveAspectRatio: "none", role: "img", "aria-label": "Parts over time; the table below has the numbers" });
   const x = (/** @type {number} */ at) => ((at - from) / Math.max(1e-9, to - from)) * width;
   const under = looks.map(() => 0);
-  kinds.forEach((kind, nth) => {
-    const upper = looks.map((look, i) => `${x(look.at)},${height * (1 - (under[i] + look.bytes[kind]) / top)}`);
+  parts.forEach((part, nth) => {
+    const upper = looks.map((look, i) => `${x(look.at)},${height * (1 - (under[i] + (look.bytes[part] ?? 0)) / top)}`);
     const lower = looks.map((look, i) => `${x(look.at)},${height * (1 - under[i] / top)}`).reverse();
     const area = svg("polygon", { points: [...upper, ...lower].join(" ") });
     area.style.fill = nthColour(nth);
     picture.append(area);
-    looks.forEach((look, i) => { under[i] += look.bytes[kind]; });
+    looks.forEach((look, i) => { under[i] += look.bytes[part] ?? 0; });
   });
   return /** @type {any} */ (picture);
 }

@@ -1,7 +1,7 @@
 // The page of one run: verdict, chart, and everything that explains them.
 
 import { Chart } from "./chart.js";
-import { attempts, death, events, evidence, explanation, facts, processes, roles, taxonomy } from "./parts.js";
+import { attempts, breakdown, death, events, evidence, explanation, facts, processes, roles } from "./parts.js";
 import { axes, convert, findLine, makeScene, metersOf, nameOf } from "./scene.js";
 import { badge, card, el, fitsWord, oomOf, pace, place, showBytes, showCount, showDuration, underWay, wordOf } from "./words.js";
 
@@ -110,11 +110,11 @@ export class RunView {
     const unfolded = [...this.below.querySelectorAll("details[open]")].map((one) => one.closest("section")?.id);
     const column = (/** @type {(HTMLElement | null)[]} */ ...cards) => el("div", { class: "column" }, ...cards);
     const found = report.explanation ? explanation(report.explanation, moves) : { cards: [], rest: [] };
-    const bytes = report.taxonomy?.looks.length ? taxonomy(report, report.taxonomy) : null;
+    const bytes = report.breakdowns.map((one) => breakdown(report, one));
     const tree = processes(report, moves);
-    const wide = [...found.cards, bytes, tree].filter((one) => one !== null);
+    const wide = [...found.cards, ...bytes, tree].filter((one) => one !== null);
     for (const one of wide) one.classList.add("wide");
-    this.below.replaceChildren(column(death(report), evidence(report, moves)), column(facts(report), attempts(report, moves), roles(report), events(report, moves)), ...found.cards, bytes ?? "", ...found.rest, tree ?? "");
+    this.below.replaceChildren(column(death(report), evidence(report, moves)), column(facts(report), attempts(report, moves), roles(report), events(report, moves)), ...found.cards, ...bytes, ...found.rest, tree ?? "");
     for (const id of unfolded) this.below.querySelector(`#${id} details`)?.setAttribute("open", "");
   }
 

@@ -18,10 +18,16 @@ type Process = {
   watched: boolean; since: number; gone: number | null; held: number[]; own: number; peak: number;
   threads: number | null;
 };
-type Taxonomy = {
-  who: string;
-  kinds: { kind: string; name: string; held: boolean }[];
-  looks: { at: number; step: number | null; why: string; held: number; bytes: number[]; incomplete: string[] }[];
+/** What a look could not see: `kind` for programs, `says` for people. */
+type Missing = { kind: string; says: string };
+/** Looks broken down by one thing; bytes and counts are in the order of `parts`, null where nobody knows. */
+type BreakdownTable = {
+  who: string; by: string; title: string; examiner: string;
+  parts: { name: string; class: string | null; held: boolean }[];
+  looks: {
+    at: number; step: number | null; why: string; held: number | null;
+    bytes: (number | null)[]; counts: (number | null)[]; missing: Missing[];
+  }[];
 };
 type Oom = {
   at: number; low: number; high: number | null;
@@ -63,9 +69,16 @@ type Explanation = {
     margin: number | null; tied: boolean; parts_at: number | null; says: string;
   }[];
   memory: {
-    pid: number; role: string; grew: number; conclusive: boolean; accounted: number; incomplete: string[]; cost: number; looks: number;
-    from: { seconds: number; step: number | null }; to: { seconds: number; step: number | null };
-    parts: { kind: string; name: string; first: number; last: number; grew: number; share: number; members: string[] }[];
+    pid: number; role: string; looks: number; cost: number;
+    breakdowns: {
+      by: string; title: string; examiner: string; looks: number;
+      from: { seconds: number; step: number | null }; to: { seconds: number; step: number | null };
+      grew: number; conclusive: boolean; accounted: number; missing: Missing[];
+      parts: {
+        name: string; class: string | null; held: boolean; first: number | null; last: number | null; grew: number;
+        more: number | null; share: number; members: string[];
+      }[];
+    }[];
   } | null;
   candidates: {
     id: string; title: string; score: number; because: string[]; cause: string;
@@ -95,7 +108,7 @@ type RunReport = {
   schema: number; name: string; headline: string; verdict: Verdict; decides: LineName; read: string | null;
   header: Header | null; summary: Summary | null; axis: Axis; from: number; to: number; steps: number[][];
   lines: Line[]; meters: Meter[]; stack: Stack | null; spans: Span[]; epochs: Epoch[]; floor: number[][]; forecast: Forecast | null; room: Room | null;
-  processes: Process[]; taxonomy: Taxonomy | null; explanation: Explanation | null;
+  processes: Process[]; breakdowns: BreakdownTable[]; explanation: Explanation | null;
   events: { at: number; kind: string; text: string }[];
   attempts: { at: number; number: number; checkpoint: string | null; step: number | null; repeated: number; why: string }[];
   died: string | null; post_mortem: PostMortem | null;

@@ -87,12 +87,12 @@ def main():
     target = Target(chosen.bytes)
     look = [chosen.look, str(target.job.pid)]
     first = json.loads(subprocess.run(look, check=True, capture_output=True, text=True).stdout)
-    print("one look at %.2f GB: %.2f s of CPU" % (first["held"] / 1e9, first["cpu"]))
+    print("one look at %.2f GB: %.2f s of CPU" % (first["held"] / 1e9, first["cost"]["cpu"]))
     for kind in ("compute", "faults"):
         # A piece of work takes about three times as long as a look: all of it lies within.
         target.ask(kind, 1)
         one = target.took()
-        turns = max(1, round(3 * first["cpu"] / one))
+        turns = max(1, round(3 * first["cost"]["cpu"] / one))
         ratios, looks = [], []
         for _ in range(chosen.pairs):
             times = {}
@@ -101,7 +101,7 @@ def main():
                 watcher = subprocess.Popen(look, stdout=subprocess.PIPE, text=True) if looked else None
                 times[looked] = target.took()
                 if watcher:
-                    looks.append(json.loads(watcher.communicate()[0])["wall"])
+                    looks.append(json.loads(watcher.communicate()[0])["cost"]["wall"])
             ratios.append(times[True] / times[False])
         low, high = interval(ratios)
         # The work outside the look dilutes it: scale to what a look's own time costs.

@@ -59,9 +59,10 @@ def faults(found, row):
     if driver not in row["driver"]:
         off.append("driver %s" % driver)
     tied = [d["name"] for d in explained["drivers"][1:] if d["tied"]]
-    memory = explained["memory"]
+    mapped = [b for b in explained["memory"]["breakdowns"] if b["by"] == "mapping"] if explained["memory"] else []
+    memory = mapped[0] if mapped else None
     held = [p for p in memory["parts"] if p["share"] > 0] if memory else []
-    kind = held[0]["kind"] if held else None
+    kind = held[0]["class"] if held else None
     shown = "-"
     if row["memory"] is not None:
         if kind not in row["memory"]:

@@ -66,7 +66,7 @@ made = Watcher(Path(sys.argv[1])); print("ready", flush=True); sys.stdin.read()
             _marks.MIN_GAP_S = 0.0  # each mark is sent, as in a loop of slow steps
             show("mark, watched (sent)", [each(lambda n: lowtide.mark(step=n), 1000) for _ in range(15)])
             show("guard, watched", [each(lambda n: lowtide.guard(), 100_000) for _ in range(15)])
-            show("callback, one step without the census", [callback_step() for _ in range(15)])
+            show("callback, one step without counting", [callback_step() for _ in range(15)])
             process.stdin.close()
         del os.environ["LOWTIDE_DIR"]
         _marks._after_fork()

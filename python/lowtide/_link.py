@@ -22,7 +22,7 @@ TRIMS_AT = slice(32, 36)
 # A watcher that has not ticked for a minute is gone, and what it asked for is void (the protocol).
 STALE_NS = 60 * 1_000_000_000
 # A folder is looked for at most this often: a stat costs a few microseconds, a mark should not.
-LOOK_EVERY_S = 1.0
+SEARCH_EVERY_S = 1.0
 # The protocol's limit. The kernel takes more, but the watcher reads into a buffer of this size.
 MAX_DATAGRAM = 32 * 1024
 
@@ -42,7 +42,7 @@ class Link:
         self._trims = b"" if self.page is None else self.page[TRIMS_AT]
 
     def send(self, data: bytes) -> bool:
-        """Send or drop. False when the watcher is gone, so that the caller looks again."""
+        """Send or drop. False when the watcher is gone, so that the caller searches again."""
         if len(data) > MAX_DATAGRAM:
             return True
         try:

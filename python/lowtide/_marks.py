@@ -31,10 +31,10 @@ _watcher: Optional[_link.Link] = None
 _dead: Optional[tuple] = None
 # Two moments on the monotonic clock: before the first, a mark without a watcher returns at once;
 # before the second, a mark that only counts on is kept but not sent.
-_look_at = 0.0
+_search_at = 0.0
 _send_at = 0.0
 _unsent = False
-_looking = threading.Lock()
+_searching = threading.Lock()
 
 
 def mark(
@@ -66,9 +66,9 @@ def mark(
         _geometry.update(geometry)
     now = _monotonic()
     if _watcher is None:
-        if now < _look_at:
+        if now < _search_at:
             return
-        _look(now)
+        _search(now)
     _send_state(now, phase is not None or geometry is not None)
     watcher = _watcher
     if step is not None and watcher is not None and watcher.wants_trim():
@@ -102,9 +102,9 @@ def guard(step: Optional[int] = None) -> bool:
     watcher = _watcher
     if watcher is None:
         now = _monotonic()
-        if now < _look_at:
+        if now < _search_at:
             return False
-        _look(now)
+        _search(now)
         watcher = _watcher
         if watcher is None:
             return False
@@ -119,15 +119,30 @@ def record(values: Mapping[str, Any]) -> None:
     _send_extra("record", values)
 
 
+def look(counted: Mapping[str, Any]) -> None:
+    """Where this process's bytes are, as Python sees it (see `_tensors`)."""
+    _send_extra("look", counted)
+
+
+def cleanup(freed: Mapping[str, int]) -> None:
+    """What each part of a clean-up gave back, in bytes."""
+    _send_extra("cleanup", freed)
+
+
+def log(numbers: Mapping[str, Any]) -> None:
+    """The loop logged these."""
+    _send_extra("log", numbers)
+
+
 def note(text: str) -> None:
     """Put one line for people into the recording."""
     _send_extra("note", text)
 
 
 def watched() -> bool:
-    """Is there a watcher? Looks now, whatever the last look said."""
+    """Is there a watcher? Searches now, whatever the last search said."""
     if _watcher is None:
-        _look(_monotonic())
+        _search(_monotonic())
     return _watcher is not None
 
 
@@ -142,32 +157,32 @@ def _trim_probe() -> None:
         before, since = _host.held(_host.memory()), _monotonic()
         _host.trim()
         took, freed = _monotonic() - since, before - _host.held(_host.memory())
-        record({"cleanup": {"trim": freed}, "moment": "cleanup", "seconds": round(took, 6), "held": before})
+        cleanup({"trim": freed})
         note("trim probe: %s of %s came back in %.2f s" % (_host.size(max(0, freed)), _host.size(before), took))
     except Exception:
         pass  # a probe that fails tells nothing, and must not reach the loop
 
 
-def _look(now: float) -> None:
-    global _watcher, _look_at
-    if not _looking.acquire(blocking=False):
-        return  # another thread looks already: nobody waits
+def _search(now: float) -> None:
+    global _watcher, _search_at
+    if not _searching.acquire(blocking=False):
+        return  # another thread searches already: nobody waits
     try:
-        _look_at = now + _link.LOOK_EVERY_S
+        _search_at = now + _link.SEARCH_EVERY_S
         if _watcher is None:
             _watcher = _link.find(_dead)
     except Exception:
         _watcher = None
     finally:
-        _looking.release()
+        _searching.release()
 
 
 def _send_extra(kind: str, value: Any) -> None:
     now = _monotonic()
     if _watcher is None:
-        if now < _look_at:
+        if now < _search_at:
             return
-        _look(now)
+        _search(now)
     _send(now, {"kind": kind, "text" if kind == "note" else kind: value})
 
 
@@ -182,7 +197,7 @@ def _send_state(now: float, must: bool) -> None:
 
 
 def _send(now: float, extra: Optional[Dict[str, Any]]) -> None:
-    global _watcher, _look_at, _dead
+    global _watcher, _search_at, _dead
     watcher = _watcher
     if watcher is None:
         return
@@ -205,7 +220,7 @@ def _send(now: float, extra: Optional[Dict[str, Any]]) -> None:
     if not watcher.send(data):
         _dead = watcher.identity
         _watcher = None
-        _look_at = now + _link.LOOK_EVERY_S
+        _search_at = now + _link.SEARCH_EVERY_S
         watcher.close()
 
 
@@ -250,13 +265,13 @@ _rank = _find_rank()
 
 def _after_fork() -> None:
     """A child starts with nothing said: it is not where its parent is, and has its own watcher."""
-    global _watcher, _dead, _look_at, _send_at, _unsent, _sequence, _looking, _rank
+    global _watcher, _dead, _search_at, _send_at, _unsent, _sequence, _searching, _rank
     inherited, _watcher = _watcher, None
     if inherited is not None:
         inherited.close()
-    _looking = threading.Lock()  # another thread may have held it when we were forked
+    _searching = threading.Lock()  # another thread may have held it when we were forked
     _dead = None
-    _look_at = _send_at = 0.0
+    _search_at = _send_at = 0.0
     _unsent = False
     _sequence = itertools.count(1)
     _rank = _find_rank()

@@ -9,6 +9,11 @@ import gc
 import sys
 from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Optional, Tuple
 
+# Named in a look, largest first; the others are summed. A look is one datagram of 32 kB at most, and it
+# stays in the recording: groups come with every look, types with the first and the last alone.
+GROUPS_NAMED = 16
+TYPES_NAMED = 100
+
 # Asking a tensor for its storage leaves a Python object behind, which is no growth of the loop's.
 OUR_OWN = ("torch.storage.UntypedStorage",)
 
@@ -22,7 +27,7 @@ class Group(NamedTuple):
     bytes: int
 
 
-class Census:
+class Count:
     """One walk over the objects that the garbage collector knows."""
 
     def __init__(self, types: bool) -> None:
@@ -34,14 +39,14 @@ class Census:
         self.types: Optional[Dict[str, Group]] = {} if types else None
         self.objects = 0
 
-    def as_record(self) -> Dict[str, Any]:
-        return {
-            "tensors": dict(self.tensors),
-            "storages": dict(self.storages),
-            "storage_bytes": dict(self.bytes),
-            "tensors_with_graph": self.with_graph,
-            "gc_objects": self.objects,
-        }
+    def breakdowns(self) -> List[Dict[str, Any]]:
+        """As the watcher reads them: what each is by, and its parts."""
+        devices = {device: Group(number, self.bytes.get(device, 0)) for device, number in self.storages.items()}
+        groups = {shape_text(shape): group for shape, group in self.shapes.items()}
+        found = [_breakdown("device", devices), _breakdown("tensor-group", groups, GROUPS_NAMED)]
+        if self.types is not None:
+            found.append(_breakdown("python-type", self.types, TYPES_NAMED, on_host=True))
+        return found
 
 
 def loaded() -> Any:
@@ -49,9 +54,9 @@ def loaded() -> Any:
     return sys.modules.get("torch")
 
 
-def census(types: bool = False) -> Census:
+def count(types: bool = False) -> Count:
     """Count tensors and their storages; with `types`, all objects by type too (dearer)."""
-    result = Census(types)
+    result = Count(types)
     torch = loaded()
     tensor_type = getattr(torch, "Tensor", None)
     known: Dict[type, bool] = {}
@@ -80,17 +85,17 @@ def census(types: bool = False) -> Census:
     _count_tensors(result, tensors)
     if types:
         result.types = {}
-        for kind, (count, size, _) in counts.items():
+        for kind, (number, size, _) in counts.items():
             # Two types may share a name: their counts belong together for a reader.
             name = "%s.%s" % (_module(kind), kind.__qualname__)
             if name in OUR_OWN or name.startswith("lowtide."):
                 continue
             before = result.types.get(name, Group(0, 0))
-            result.types[name] = Group(before.number + count, before.bytes + size)
+            result.types[name] = Group(before.number + number, before.bytes + size)
     return result
 
 
-def _count_tensors(result: Census, tensors: Iterable[Any]) -> None:
+def _count_tensors(result: Count, tensors: Iterable[Any]) -> None:
     seen = set()
     for tensor in tensors:
         try:
@@ -152,6 +157,27 @@ def grown(
             changes.append((name, before, after))
     changes.sort(key=lambda change: (change[1].bytes - change[2].bytes, change[1].number - change[2].number))
     return changes[:top]
+
+
+def _breakdown(by: str, groups: Mapping[str, Group], named: int = 0, on_host: bool = False) -> Dict[str, Any]:
+    largest = sorted(groups.items(), key=lambda item: item[1].bytes, reverse=True)
+    named = named or len(largest)
+    parts = []
+    for name, group in largest[:named]:
+        part: Dict[str, Any] = {"name": name, "count": group.number, "bytes": group.bytes}
+        # A GPU's memory is none of the process's own; that of a "meta" tensor is none at all.
+        if not on_host and name.split(" ", 1)[0] != "cpu":
+            part["held"] = False
+        parts.append(part)
+    found: Dict[str, Any] = {"by": by, "parts": parts}
+    rest = [group for _, group in largest[named:]]
+    if rest:
+        found["rest"] = {
+            "parts": len(rest),
+            "count": sum(group.number for group in rest),
+            "bytes": sum(group.bytes for group in rest),
+        }
+    return found
 
 
 def shape_text(shape: Shape) -> str:

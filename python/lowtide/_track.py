@@ -11,9 +11,9 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence
 from . import _host, _hints, _loggers, _marks, _tensors, _warn
 from ._host import signed, size
 
-# The census walks all Python objects (about 0.15 us each). It may take this share of the run's
+# Counting walks all Python objects (about 0.15 us each). It may take this share of the run's
 # time; where it would take more, it is left out of a line rather than slow the loop.
-CENSUS_SHARE = 0.01
+COUNT_SHARE = 0.01
 # Left free above the peak in the sizing line: a tenth, and at least what one more library import
 # or a longer batch takes.
 RESERVE_SHARE = 0.10
@@ -26,20 +26,20 @@ class Track:
     def __init__(
         self,
         every: int = 10,
-        census: bool = True,
+        count: bool = True,
         lines: bool = True,
         log_to: Optional[Sequence[str]] = None,
         tracemalloc: Optional[Any] = None,
     ) -> None:
         self.every = max(0, int(every))
-        self.census = census
+        self.count = count
         self.lines = lines
         self.tracemalloc = tracemalloc
         self._log_to = log_to
         self._log: Optional[Callable[[Mapping[str, float], int], None]] = None
-        self._first: Optional[_tensors.Census] = None
-        self._last: Optional[_tensors.Census] = None
-        self._census_due = 0.0
+        self._first: Optional[_tensors.Count] = None
+        self._last: Optional[_tensors.Count] = None
+        self._count_due = 0.0
         self._spent = 0.0
         self._slowest = 0.0
         self._began = 0.0
@@ -86,7 +86,7 @@ class Track:
         if self.tracemalloc is not None:
             self.tracemalloc.step(step)
         if self.every and step % self.every == 0:
-            self._look(step, epoch)
+            self._report(step, epoch)
 
     def phase(self, name: str) -> None:
         """A phase begins. The kernel's high-water mark before and after a save gives its spike."""
@@ -109,8 +109,8 @@ class Track:
         started = time.perf_counter()
         readings = _host.memory()
         taken = None
-        if self.census and self._first is not None:  # without a first look there is nothing to compare
-            taken = self._take_census(types=True, due=True)
+        if self.count and self._first is not None:  # without a first count there is nothing to compare
+            taken = self._take_count(types=True, due=True)
         grew = self.grew()
         sizing = self.sizing(readings, optimizer)
         if self.tracemalloc is not None:
@@ -119,21 +119,20 @@ class Track:
         self._spent += now - started
         ran = max(now - self._began, 1e-9)
         cost = {"seconds": round(self._spent, 4), "share": self._spent / ran, "slowest": round(self._slowest, 4)}
-        record: Dict[str, Any] = {"grew": {line: 1 for line in grew}, "sizing": sizing, "cost": cost, "host": readings}
         if taken is not None:
-            record.update(taken.as_record())
-        self._emit("end", record)
+            self._send_look(readings, taken, _tensors.cuda(), now - started)
+        self._emit("end", {"grew": {line: 1 for line in grew}, "sizing": sizing, "cost": cost, "host": readings})
         if self.lines:
             for line in grew:
                 _warn.say("lowtide: grew: " + line)
             _warn.say("lowtide: " + _sizing_line(sizing))
             _warn.say(
-                "lowtide: its own cost: %.2f s of %.1f s (%.2f %%), slowest look %.0f ms"
+                "lowtide: its own cost: %.2f s of %.1f s (%.2f %%), slowest line %.0f ms"
                 % (self._spent, ran, 100 * self._spent / ran, 1000 * self._slowest)
             )
 
     def grew(self) -> List[str]:
-        """What grew between the first census and the last, in words."""
+        """What grew between the first count and the last, in words."""
         first, last = self._first, self._last
         if first is None or last is None or first is last:
             return []
@@ -162,23 +161,23 @@ class Track:
         needed = peak + spike
         return {"needed": needed, "peak": peak, "checkpoint": spike, "reserve": reserve, "recommended": needed + reserve}
 
-    def _look(self, step: int, epoch: Optional[float]) -> None:
+    def _report(self, step: int, epoch: Optional[float]) -> None:
         started = time.perf_counter()
         readings = _host.memory()
         now_held = _host.held(readings)
         self._train_peak = max(self._train_peak, now_held)
-        taken = self._take_census(types=self._first is None, due=started >= self._census_due) if self.census else None
+        taken = self._take_count(types=self._first is None, due=started >= self._count_due) if self.count else None
         collector = gc.get_count()
         gpu = _tensors.cuda()
         record: Dict[str, Any] = {
             "host": readings,
             "gc": {"young": collector[0], "middle": collector[1], "old": collector[2]},
         }
-        if taken is not None:
-            record.update(taken.as_record())
         if gpu:
             record["cuda"] = gpu
         took = time.perf_counter() - started
+        if taken is not None:
+            self._send_look(readings, taken, gpu, took)
         record["cost"] = {"seconds": round(took, 6)}
         self._emit("step", record)
         if self.lines:
@@ -190,17 +189,31 @@ class Track:
         self._spent += total
         self._slowest = max(self._slowest, total)
 
-    def _take_census(self, types: bool, due: bool) -> Optional[_tensors.Census]:
+    def _take_count(self, types: bool, due: bool) -> Optional[_tensors.Count]:
         if not due:
             return None
         started = time.perf_counter()
-        taken = _tensors.census(types)
+        taken = _tensors.count(types)
         now = time.perf_counter()
-        self._census_due = now + (now - started) / CENSUS_SHARE
+        self._count_due = now + (now - started) / COUNT_SHARE
         if self._first is None:
             self._first = taken
         self._last = taken
         return taken
+
+    def _send_look(self, readings: Dict[str, int], taken: _tensors.Count, gpu: Dict[str, int], took: float) -> None:
+        """Where this process's bytes are, as far as Python knows."""
+        look: Dict[str, Any] = {
+            "why": "start" if taken is self._first else "due",
+            "held": _host.held(readings),
+            "seconds": round(took, 6),
+            "tracked": taken.objects,
+            "with_graph": taken.with_graph,
+            "breakdowns": taken.breakdowns(),
+        }
+        if gpu:
+            look["cuda"] = gpu
+        _marks.look(look)
 
     def _emit(self, moment: str, record: Dict[str, Any]) -> None:
         record["moment"] = moment
@@ -220,7 +233,7 @@ class Track:
         step: int,
         epoch: Optional[float],
         held: int,
-        taken: Optional[_tensors.Census],
+        taken: Optional[_tensors.Count],
         gpu: Mapping[str, int],
         collector: Sequence[int],
         took: float,
@@ -238,7 +251,7 @@ class Track:
         if gpu:
             parts.append("GPU %s of %s reserved, peak %s" % (size(gpu["allocated"]), size(gpu["reserved"]), size(gpu["peak"])))
         parts.append("gc %d/%d/%d" % tuple(collector))
-        parts.append("looked for %.1f ms" % (1000 * took))
+        parts.append("took %.1f ms" % (1000 * took))
         return where + ": " + ", ".join(parts)
 
 
@@ -293,7 +306,7 @@ def _flat(needs: Mapping[str, Mapping[str, int]]) -> Dict[str, int]:
     return {"%s_%s" % (kind, device): count for kind, devices in needs.items() for device, count in devices.items()}
 
 
-def _metrics(readings: Mapping[str, int], taken: Optional[_tensors.Census], gpu: Mapping[str, int]) -> Dict[str, float]:
+def _metrics(readings: Mapping[str, int], taken: Optional[_tensors.Count], gpu: Mapping[str, int]) -> Dict[str, float]:
     found: Dict[str, float] = {"lowtide/host_%s" % meter: count for meter, count in readings.items()}
     if taken is not None:
         for device, count in taken.tensors.items():

@@ -72,7 +72,7 @@ class MemoryCleanup(Events):
     def clean(self, optimizer: Any = None, state: Any = None, processor: Any = None) -> None:
         """Clean up now, and measure each part by the memory that was there before and after it."""
         started = time.perf_counter()
-        record: Dict[str, Any] = {}
+        freed_by_part: Dict[str, int] = {}
         for name, part in self._chosen(optimizer, state, processor):
             before, since = _held(), time.perf_counter()
             result = part()
@@ -84,10 +84,10 @@ class MemoryCleanup(Events):
             totals["seconds"] += took
             totals["freed"] += freed
             self.freed += freed
-            record[name] = {"freed": freed, "seconds": round(took, 6)}
+            freed_by_part[name] = freed
         self.calls += 1
         self.seconds += time.perf_counter() - started
-        _marks.record({"cleanup": {name: part["freed"] for name, part in record.items()}, "moment": "cleanup"})
+        _marks.cleanup(freed_by_part)
 
     def worth(self) -> str:
         """The balance, in one line."""

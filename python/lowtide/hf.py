@@ -33,7 +33,7 @@ _active: Dict[str, Any] = {"state": None, "callback": None}
 class LowtideCallback(Events, _Base):  # type: ignore[misc,valid-type]
     """Tells lowtide where a Trainer is, and the user what its process holds.
 
-    every: steps between two lines (0: marks only). census: count tensors and storages with each
+    every: steps between two lines (0: marks only). count: tensors and storages, with each
     line. lines: say it on stderr, too. watch: start a watcher when none is there. log_to: any of
     "wandb", "tensorboard", "mlflow". tracemalloc: a `lowtide.tracemalloc.Window`.
     """
@@ -41,13 +41,13 @@ class LowtideCallback(Events, _Base):  # type: ignore[misc,valid-type]
     def __init__(
         self,
         every: int = 10,
-        census: bool = True,
+        count: bool = True,
         lines: bool = True,
         watch: bool = False,
         log_to: Optional[Sequence[str]] = None,
         tracemalloc: Optional[Any] = None,
     ) -> None:
-        self._options: Dict[str, Any] = {"every": every, "census": census, "log_to": log_to, "tracemalloc": tracemalloc}
+        self._options: Dict[str, Any] = {"every": every, "count": count, "log_to": log_to, "tracemalloc": tracemalloc}
         self._lines = lines
         self._watch = watch
         self._track: Optional[_track.Track] = None
@@ -148,7 +148,7 @@ class LowtideCallback(Events, _Base):  # type: ignore[misc,valid-type]
         """The Trainer's own numbers (loss, learning rate) beside ours, for whoever compares."""
         if self._track is not None and logs:
             numbers = {name: value for name, value in logs.items() if isinstance(value, (int, float))}
-            _marks.record({"log": numbers, "moment": "log"})
+            _marks.log(numbers)
 
     @_warn.harmless
     def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:

@@ -29,14 +29,14 @@ class LowtideCallback(_Base):  # type: ignore[misc,valid-type]
     def __init__(
         self,
         every: int = 10,
-        census: bool = True,
+        count: bool = True,
         lines: bool = True,
         watch: bool = False,
         log_to: Optional[Sequence[str]] = None,
         tracemalloc: Optional[Any] = None,
     ) -> None:
         super().__init__()
-        self._options: Dict[str, Any] = {"every": every, "census": census, "log_to": log_to, "tracemalloc": tracemalloc}
+        self._options: Dict[str, Any] = {"every": every, "count": count, "log_to": log_to, "tracemalloc": tracemalloc}
         self._lines = lines
         self._watch = watch
         self._track: Optional[_track.Track] = None

@@ -31,7 +31,7 @@ class Loop:
         step: int = 0,
         accelerator: Any = None,
         every: int = 10,
-        census: bool = True,
+        count: bool = True,
         lines: bool = True,
         watch: bool = False,
         log_to: Optional[Sequence[str]] = None,
@@ -48,7 +48,7 @@ class Loop:
         self._epochs = epochs
         self._accumulate = accumulate
         main = accelerator.is_main_process if accelerator is not None else _rank() == 0
-        self._track = _track.Track(every, census, lines and main, log_to, tracemalloc)
+        self._track = _track.Track(every, count, lines and main, log_to, tracemalloc)
         self._geometry: dict = {}
         self._begun = False
 

@@ -88,13 +88,26 @@ def test_the_trainer_tells_steps_phases_and_geometry(tmp_path, watched, capsys):
     assert "step 5/21 (epoch" in text and "sizing: needed" in text and "its own cost" in text
 
 
-def test_each_line_is_a_record_with_tensors_and_storages(tmp_path, watched):
+def test_each_line_is_a_record_and_each_count_a_look(tmp_path, watched):
     trainer(tmp_path, [LowtideCallback(every=5, lines=False)]).train()
-    records = [m["record"] for m in watched.received() if m.get("kind") == "record"]
-    looks = [r for r in records if r["moment"] == "step"]
-    assert len(looks) == 4
-    assert looks[0]["tensors"]["cpu"] >= looks[0]["storages"]["cpu"] > 0
-    assert looks[0]["host"]["anon"] > 1_000_000 and set(looks[0]["gc"]) == {"young", "middle", "old"}
+    received = watched.received()
+    records = [m["record"] for m in received if m.get("kind") == "record"]
+    lines = [r for r in records if r["moment"] == "step"]
+    assert len(lines) == 4
+    assert lines[0]["host"]["anon"] > 1_000_000 and set(lines[0]["gc"]) == {"young", "middle", "old"}
+    # Counting may be left out of a line for its cost; the first and the last are there, with types.
+    looks = [m["look"] for m in received if m.get("kind") == "look"]
+    assert 2 <= len(looks) <= 5 and looks[0]["why"] == "start" and looks[0]["held"] > 1_000_000
+    for look in looks:
+        by = {b["by"]: b for b in look["breakdowns"]}
+        (cpu,) = [part for part in by["device"]["parts"] if part["name"] == "cpu"]
+        tensors = sum(part["count"] for part in by["tensor-group"]["parts"]) + by["tensor-group"].get("rest", {}).get("count", 0)
+        assert tensors >= cpu["count"] > 0 and "held" not in cpu
+        assert ("python-type" in by) == (look in (looks[0], looks[-1]))
+    types = by["python-type"]
+    assert len(types["parts"]) == 100 and types["rest"]["parts"] > 0
+    assert look["tracked"] >= sum(part["count"] for part in types["parts"])
+    assert all(len(json.dumps(look)) < 24_000 for look in looks)
     begin = next(r for r in records if r["moment"] == "begin")
     weights = (8 * 2 + 2) * 4
     assert begin["needs"] == {"parameters_cpu": weights, "gradients_cpu": weights, "optimizer_cpu": 2 * weights}
@@ -105,10 +118,10 @@ def test_each_line_is_a_record_with_tensors_and_storages(tmp_path, watched):
 
 
 def test_views_share_a_storage():
-    before = _tensors.census()
+    before = _tensors.count()
     base = torch.zeros(1000, 1000)
     views = [base[i] for i in range(10)]
-    after = _tensors.census()
+    after = _tensors.count()
     assert after.tensors["cpu"] - before.tensors["cpu"] == 11
     assert after.storages["cpu"] - before.storages["cpu"] == 1
     assert after.bytes["cpu"] - before.bytes["cpu"] == 4_000_000
@@ -164,7 +177,7 @@ def test_the_watcher_killed_in_the_middle(tmp_path, watched, capsys):
 
 
 def test_an_error_in_the_callback_is_said_once(tmp_path, watched, capsys, monkeypatch):
-    monkeypatch.setattr(_tensors, "census", lambda *_: 1 / 0)
+    monkeypatch.setattr(_tensors, "count", lambda *_: 1 / 0)
     job = trainer(tmp_path, [LowtideCallback(every=1)])
     job.train()
     assert job.state.global_step == 21

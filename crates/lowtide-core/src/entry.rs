@@ -1,5 +1,7 @@
 //! What a recording holds, in order. Live views and replay both read a stream of entries.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::later;
@@ -30,14 +32,23 @@ pub enum Entry {
     },
     Sample(Sample),
     Mark(Mark),
-    /// What the Python package measured inside the job, as the JSON object that it sent.
+    /// Where the bytes of a process are, whoever looked.
+    Look(Look),
+    /// What a clean-up of the Python package freed.
+    Cleanup(Cleanup),
+    /// The training loop logged.
+    Log {
+        at: Micros,
+        pid: u32,
+        /// What it logged, as far as it is numbers.
+        values: BTreeMap<String, f64>,
+    },
+    /// What somebody put in for later, as the JSON object that was sent. Kept and exported, never read.
     Record {
         at: Micros,
         pid: u32,
         json: String,
     },
-    /// Where the bytes of a process are.
-    Look(Look),
     /// The guard started the job again.
     Attempt(Attempt),
     /// Why the job died.
@@ -76,11 +87,20 @@ pub struct Header {
     pub command: Vec<String>,
     pub cwd: String,
     pub interval: Micros,
-    /// Share of wall time that careful looks may take.
+    /// Share of wall time that careful readings may take.
     pub budget: Share,
     pub lowtide: String,
     pub cores: u32,
     pub clock_ticks: u64,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cleanup {
+    pub at: Micros,
+    pub pid: u32,
+    /// By part (`gc`, `trim`, `empty_cache`, …) the bytes that came back; less than nothing where the
+    /// process grew meanwhile.
+    pub freed: BTreeMap<String, i64>,
 }
 
 /// A job that is started again is a new process tree; its steps count on from a checkpoint.

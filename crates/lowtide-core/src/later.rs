@@ -23,6 +23,26 @@ where
     })
 }
 
+/// For lists: what is not known is left out of them.
+pub(crate) fn only_known<'de, D, T>(input: D) -> Result<Vec<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Read<T> {
+        Known(T),
+        Later(IgnoredAny),
+    }
+    let all = Vec::<Read<T>>::deserialize(input)?;
+    let known = all.into_iter().filter_map(|one| match one {
+        Read::Known(value) => Some(value),
+        Read::Later(_) => None,
+    });
+    Ok(known.collect())
+}
+
 #[cfg(test)]
 mod tests {
     use crate::entry::{Entry, EventKind};

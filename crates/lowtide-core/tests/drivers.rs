@@ -1,9 +1,13 @@
 //! Runs made by hand whose growth is known to follow one count: it is the one that is named, and what
 //! cannot be told from it is named beside it.
 
+use std::collections::BTreeMap;
+
 use lowtide_core::entry::Entry;
-use lowtide_core::explain::Explanation;
-use lowtide_core::look::{Allocator, Counts, Kind, Look, LookWhy, Part, Reserved};
+use lowtide_core::explain::{BreakdownGrowth, Explanation};
+use lowtide_core::look::{
+    Breakdown, By, Examiner, Layout, Look, LookWhy, MemoryClass, Missing, Part, Reserved,
+};
 use lowtide_core::mark::{Geometry, Mark, MarkSource, Phase};
 use lowtide_core::process::{Facts, Member, ProcId, Role};
 use lowtide_core::run::Run;
@@ -110,37 +114,34 @@ impl Job {
         }));
     }
 
-    fn look(&mut self, parts: &[(Kind, f64)]) {
+    fn look(&mut self, parts: &[(MemoryClass, f64)]) {
         self.incomplete_look(parts, &[]);
     }
 
-    fn incomplete_look(&mut self, parts: &[(Kind, f64)], incomplete: &[&str]) {
-        self.look_at(parts, incomplete, &[]);
+    fn incomplete_look(&mut self, parts: &[(MemoryClass, f64)], missing: &[Missing]) {
+        self.look_at(parts, missing, &[]);
     }
 
-    fn look_at(&mut self, parts: &[(Kind, f64)], incomplete: &[&str], reserved: &[Reserved]) {
+    fn look_at(
+        &mut self,
+        parts: &[(MemoryClass, f64)],
+        missing: &[Missing],
+        reserved: &[Reserved],
+    ) {
         let held: f64 = parts.iter().map(|(_, bytes)| bytes).sum();
+        let part = |(class, bytes): &(MemoryClass, f64)| {
+            Part::of_class(*class, Bytes(*bytes as u64), Vec::new())
+        };
+        let parts = parts.iter().map(part).collect();
         self.run.apply(&Entry::Look(Look {
-            at: self.now(),
-            id: ID,
-            why: LookWhy::Due,
-            parts: parts
-                .iter()
-                .map(|(kind, bytes)| Part {
-                    kind: *kind,
-                    bytes: Bytes(*bytes as u64),
-                    members: Vec::new(),
-                })
-                .collect(),
-            held: Bytes(held as u64),
-            allocator: Allocator::Glibc,
-            reserved: reserved.to_vec(),
-            pools: Vec::new(),
-            python: None,
-            counts: Counts::default(),
-            incomplete: incomplete.iter().map(|&what| what.to_owned()).collect(),
-            wall: Micros(1000),
-            cpu: Micros(1000),
+            held: Some(Bytes(held as u64)),
+            missing: missing.to_vec(),
+            breakdowns: vec![Breakdown::new(By::Mapping, parts)],
+            layout: Some(Layout {
+                reserved: reserved.to_vec(),
+                ..Layout::default()
+            }),
+            ..Look::new(self.now(), ID, LookWhy::Due, Examiner::Mappings)
         }));
     }
 
@@ -148,6 +149,12 @@ impl Job {
         let (verdict, _, explanation) = self.run.explained();
         (verdict, explanation)
     }
+}
+
+/// The bytes by mapping.
+fn mapped(explanation: &Explanation) -> BreakdownGrowth {
+    let memory = explanation.memory.as_ref().unwrap();
+    memory.by(&By::Mapping).unwrap().clone()
 }
 
 fn names(explanation: &Explanation) -> Vec<&str> {
@@ -251,10 +258,10 @@ fn log_calls_in_every_step_are_named_beside_the_steps() {
     let mut job = Job::new(None);
     for step in 1..=200 {
         job.step(step, 0.5);
-        job.run.apply(&Entry::Record {
+        job.run.apply(&Entry::Log {
             at: job.now(),
             pid: ID.pid,
-            json: r#"{"log":{"loss":1.0},"moment":"log"}"#.to_owned(),
+            values: BTreeMap::new(),
         });
         job.sample(500.0 * MB + step as f64 * MB);
         job.sample(500.0 * MB + step as f64 * MB);
@@ -286,8 +293,8 @@ fn the_judge_and_the_drivers_agree_on_new_examples() {
         }
         if step % 30 == 10 {
             job.look(&[
-                (Kind::GlibcMapped, 400.0 * MB + seen * MB),
-                (Kind::PythonLive, 100.0 * MB),
+                (MemoryClass::GlibcMapped, 400.0 * MB + seen * MB),
+                (MemoryClass::PythonLive, 100.0 * MB),
             ]);
         }
     }
@@ -300,8 +307,8 @@ fn the_judge_and_the_drivers_agree_on_new_examples() {
     assert!((driver.per_unit / growth.per_unit.unwrap() - 1.0).abs() < 0.05);
     let first = &explanation.candidates[0];
     assert_eq!((first.id.as_str(), first.score), ("P01", 1.0));
-    let memory = explanation.memory.unwrap();
-    assert_eq!(memory.parts[0].kind, Kind::GlibcMapped);
+    let memory = mapped(&explanation);
+    assert_eq!(memory.parts[0].class, Some(MemoryClass::GlibcMapped));
     assert!(memory.accounted > 0.99);
     assert_eq!(verdict.suspects.len(), 2, "{:?}", verdict.suspects);
 }
@@ -320,23 +327,24 @@ fn looks_that_stand_on_the_floor_are_compared() {
         }
         if step % 20 == 0 {
             job.look(&[
-                (Kind::GlibcLive, 300.0 * MB + leak),
-                (Kind::OtherAnon, spike),
+                (MemoryClass::GlibcLive, 300.0 * MB + leak),
+                (MemoryClass::OtherAnon, spike),
             ]);
         }
         job.sample(300.0 * MB + leak);
     }
     let (verdict, explanation) = job.explained();
     assert!(verdict.steady, "{verdict:#?}");
-    let memory = explanation.memory.unwrap();
-    assert_eq!(memory.parts[0].kind, Kind::GlibcLive, "{memory:#?}");
+    let memory = mapped(&explanation);
+    let class = memory.parts[0].class;
+    assert_eq!(class, Some(MemoryClass::GlibcLive), "{memory:#?}");
     assert!(memory.parts[0].share > 0.9, "{memory:#?}");
 }
 
 /// Shares of what two looks differ by are shares of the growth only if it lies between them.
 #[test]
 fn shares_are_told_of_growth_only() {
-    let told = |leak: f64, looks: &[u64], incomplete: &[&str]| {
+    let told = |leak: f64, looks: &[u64], missing: &[Missing]| {
         let mut job = Job::new(None);
         for step in 1..=240_u64 {
             job.step(step, 0.5);
@@ -347,19 +355,20 @@ fn shares_are_told_of_growth_only() {
             if looks.contains(&step) {
                 let odd = step as f64 * 0.01 * MB;
                 let kinds = [
-                    (Kind::GlibcLive, 299.0 * MB + leaked),
-                    (Kind::OtherAnon, odd),
+                    (MemoryClass::GlibcLive, 299.0 * MB + leaked),
+                    (MemoryClass::OtherAnon, odd),
                 ];
-                job.incomplete_look(&kinds, incomplete);
+                job.incomplete_look(&kinds, missing);
             }
         }
         let (_, explanation) = job.explained();
-        explanation.memory.unwrap()
+        mapped(&explanation)
     };
     let far = [10, 230];
     let leak = told(0.5 * MB, &far, &[]);
     assert!(leak.conclusive && leak.parts[0].share > 0.9, "{leak:#?}");
-    let late = "time ran out after 2.0 s";
+    let at = Micros(2_000_000);
+    let late = Missing::TimeRanOut { work: at, wall: at };
     for none in [
         told(0.0, &far, &[]),
         told(0.5 * MB, &far, &[late]),
@@ -390,7 +399,10 @@ fn only_what_was_reserved_before_ends_at_its_size() {
                     touched: Bytes(filled as u64),
                     name: None,
                 };
-                let kinds = [(Kind::OtherAnon, filled), (Kind::GlibcLive, 300.0 * MB)];
+                let kinds = [
+                    (MemoryClass::OtherAnon, filled),
+                    (MemoryClass::GlibcLive, 300.0 * MB),
+                ];
                 job.look_at(&kinds, &[], &[block]);
             }
         }

@@ -1,8 +1,12 @@
 //! Whatever a run was told, explaining it does not panic, claims nothing of a stable run but copies by
 //! workers, and gives shares and scores that are shares.
 
-use lowtide_core::entry::Entry;
-use lowtide_core::look::{Allocator, Counts, Kind, Look, LookWhy, Part, PartMember};
+use std::collections::BTreeMap;
+
+use lowtide_core::entry::{Cleanup, Entry};
+use lowtide_core::look::{
+    Breakdown, By, Examiner, Layout, Look, LookWhy, MemoryClass, Objects, Part, PartMember, Rest,
+};
 use lowtide_core::mark::{Geometry, Mark, MarkSource, Phase};
 use lowtide_core::process::{Facts, Member, ProcId, Role};
 use lowtide_core::run::Run;
@@ -19,15 +23,44 @@ const ROLES: [Role; 6] = [
     Role::Logger,
     Role::Other,
 ];
-const KINDS: [Kind; 7] = [
-    Kind::PythonLive,
-    Kind::GlibcLive,
-    Kind::GlibcFree,
-    Kind::GlibcHoles,
-    Kind::OtherAnon,
-    Kind::Shared,
-    Kind::FileClean,
+const KINDS: [MemoryClass; 7] = [
+    MemoryClass::PythonLive,
+    MemoryClass::GlibcLive,
+    MemoryClass::GlibcFree,
+    MemoryClass::GlibcHoles,
+    MemoryClass::OtherAnon,
+    MemoryClass::Shared,
+    MemoryClass::FileClean,
 ];
+
+/// A look from inside, with what a sender may write.
+fn counted(at: Micros, id: ProcId, b: u64, c: u64) -> Look {
+    let parts = |name: &str| {
+        vec![Part::new(
+            name,
+            Some(b),
+            c.is_multiple_of(3).then_some(Bytes(c)),
+        )]
+    };
+    Look {
+        held: Some(Bytes(c)),
+        breakdowns: vec![
+            Breakdown::new(By::Device, parts("cpu")),
+            Breakdown {
+                by: By::TensorGroup,
+                parts: parts("cpu float32[3]"),
+                rest: Some(Rest::default()),
+            },
+            Breakdown::new(By::Other("colour".to_owned()), parts("red")),
+        ],
+        objects: Some(Objects {
+            tracked: b,
+            with_graph: c,
+            cuda: None,
+        }),
+        ..Look::new(at, id, LookWhy::Due, Examiner::Callback)
+    }
+}
 
 /// One thing that a run may be told, from four numbers.
 fn entry(now: u64, (what, a, b, c): (u8, u64, u64, u64)) -> Entry {
@@ -54,42 +87,45 @@ fn entry(now: u64, (what, a, b, c): (u8, u64, u64, u64)) -> Entry {
             why: String::new(),
         },
         2 => Entry::Gone { id, at },
-        3 => Entry::Record {
-            at,
-            pid,
-            json: match c % 4 {
-                0 => format!(
-                    r#"{{"moment":"step","tensors":{{"cpu":{b}}},"storage_bytes":{{"cpu":{c}}},"gc_objects":{b}}}"#
-                ),
-                1 => format!(r#"{{"moment":"cleanup","cleanup":{{"gc":{b},"trim":-{c}}}}}"#),
-                2 => r#"{"moment":"log","log":{}}"#.to_owned(),
-                _ => r#"{"moment":"end","grew":{"dict 1 -> 2":1},"tensors":7}"#.to_owned(),
+        3 => match c % 4 {
+            0 => Entry::Look(counted(at, id, b, c)),
+            1 => Entry::Cleanup(Cleanup {
+                at,
+                pid,
+                freed: BTreeMap::from([
+                    ("gc".to_owned(), b as i64),
+                    ("trim".to_owned(), -(c as i64)),
+                ]),
+            }),
+            2 => Entry::Log {
+                at,
+                pid,
+                values: BTreeMap::new(),
+            },
+            _ => Entry::Record {
+                at,
+                pid,
+                json: r#"{"tensors":7}"#.to_owned(),
             },
         },
         4 => Entry::Look(Look {
-            at,
-            id,
-            why: LookWhy::Due,
-            parts: vec![Part {
-                kind: KINDS[(b % 7) as usize],
-                bytes: size(c),
-                members: vec![PartMember {
-                    name: ["80 B blocks", "blocks of 1.02 kB to 1.15 kB", "no name"]
-                        [(c % 3) as usize]
-                        .to_owned(),
-                    count: b,
-                    bytes: size(b),
-                }],
-            }],
-            held: size(b),
-            allocator: Allocator::Glibc,
-            reserved: Vec::new(),
-            pools: Vec::new(),
-            python: None,
-            counts: Counts::default(),
-            incomplete: Vec::new(),
-            wall: Micros(1),
-            cpu: Micros(1),
+            held: (c % 5 != 0).then_some(size(b)),
+            breakdowns: vec![Breakdown::new(
+                By::Mapping,
+                vec![Part::of_class(
+                    KINDS[(b % 7) as usize],
+                    size(c),
+                    vec![PartMember {
+                        name: ["80 B blocks", "blocks of 1.02 kB to 1.15 kB", "no name"]
+                            [(c % 3) as usize]
+                            .to_owned(),
+                        count: b,
+                        bytes: size(b),
+                    }],
+                )],
+            )],
+            layout: Some(Layout::default()),
+            ..Look::new(at, id, LookWhy::Due, Examiner::Mappings)
         }),
         5 | 6 => Entry::Mark(Mark {
             at,
@@ -169,7 +205,9 @@ proptest! {
             prop_assert!(verdict.verdict != Class::Stable || candidate.id == "P02");
         }
         if let Some(memory) = &explanation.memory {
-            prop_assert!((0.0..=1.0).contains(&memory.accounted));
+            for growth in &memory.breakdowns {
+                prop_assert!((0.0..=1.0).contains(&growth.accounted));
+            }
         }
         for suspect in &verdict.suspects {
             prop_assert!((0.0..=1.0).contains(&suspect.share));

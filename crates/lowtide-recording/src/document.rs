@@ -3,7 +3,7 @@
 use std::fmt;
 
 use lowtide_core::entry::{Entry, EventKind, Exit};
-use lowtide_core::look::{self, Allocator, LookWhy, Pool};
+use lowtide_core::look::{Allocator, By, Examiner, LookWhy, MemoryClass, Missing, Pool};
 use lowtide_core::mark::{Mark, MarkSource, Phase};
 use lowtide_core::postmortem::Cause;
 use lowtide_core::process::Role;
@@ -58,7 +58,13 @@ fn every_tag_stands_in_the_document() {
         ("look: why", names::<LookWhy>()),
         ("look: allocator", names::<Allocator>()),
         ("look: pools", names::<Pool>()),
-        ("look: kind", names::<look::Kind>()),
+        ("look: class", names::<MemoryClass>()),
+        ("look: missing", Missing::KINDS.map(str::to_owned).to_vec()),
+        (
+            "look: examiner",
+            Examiner::NAMES.map(str::to_owned).to_vec(),
+        ),
+        ("look: by", By::NAMES.map(str::to_owned).to_vec()),
     ] {
         assert!(!tags.is_empty());
         for tag in tags {

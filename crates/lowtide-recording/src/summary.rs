@@ -98,6 +98,7 @@ impl Summary {
             Entry::Sample(sample) => sample.at,
             Entry::Mark(mark) => mark.at,
             Entry::Look(look) => look.at,
+            Entry::Cleanup(cleanup) => cleanup.at,
             Entry::Attempt(attempt) => attempt.at,
             Entry::PostMortem(found) => found.at,
             Entry::End { at, exit } => {
@@ -107,6 +108,7 @@ impl Summary {
             Entry::Gone { at, .. }
             | Entry::Watch { at, .. }
             | Entry::Gap { at, .. }
+            | Entry::Log { at, .. }
             | Entry::Record { at, .. }
             | Entry::Event { at, .. } => *at,
             Entry::Header(_) | Entry::Member(_) => return,

@@ -3,9 +3,10 @@
 use std::fs;
 use std::path::PathBuf;
 
-use lowtide_core::entry::{Entry, EventKind, Exit, Header};
+use lowtide_core::entry::{Cleanup, Entry, EventKind, Exit, Header};
 use lowtide_core::look::{
-    Allocator, Counts, Kind, Look, LookWhy, Part, PartMember, Pool, PythonVersion, Reserved,
+    Allocator, Breakdown, By, Cost, Counts, Examiner, Layout, Look, LookWhy, MemoryClass, Missing,
+    Objects, Part, PartMember, Pool, PythonVersion, Reserved, Rest,
 };
 use lowtide_core::mark::{Geometry, Mark, MarkSource, Phase};
 use lowtide_core::process::{Facts, Member, ProcId, Role};
@@ -18,7 +19,7 @@ use lowtide_recording::codec::{Encoder, WriterId};
 use lowtide_recording::frame::{Frames, file_head};
 use lowtide_recording::summary::Summary;
 use lowtide_recording::{Recording, RecordingError};
-use proptest::collection::vec;
+use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::*;
 
@@ -323,10 +324,39 @@ fn member() -> impl Strategy<Value = Member> {
 }
 
 fn look() -> impl Strategy<Value = Look> {
-    let part = (size(), ".{0,9}", any::<u64>()).prop_map(|(bytes, name, count)| Part {
-        kind: Kind::GlibcMapped,
-        bytes,
-        members: vec![PartMember { name, count, bytes }],
+    let of_class = (size(), ".{0,9}", any::<u64>()).prop_map(|(bytes, name, count)| {
+        let member = PartMember { name, count, bytes };
+        Part::of_class(MemoryClass::FileClean, bytes, vec![member])
+    });
+    let plain = (".{0,9}", option::of(any::<u64>()), option::of(size()))
+        .prop_map(|(name, count, bytes)| Part::new(name, count, bytes));
+    let rest = (any::<u64>(), option::of(any::<u64>()), option::of(size())).prop_map(
+        |(parts, count, bytes)| Rest {
+            parts,
+            count,
+            bytes,
+        },
+    );
+    // Also of things that nobody breaks down by yet.
+    let breakdown = (
+        "[a-z-]{1,9}",
+        vec(prop_oneof![of_class, plain], 0..3),
+        option::of(rest),
+    )
+        .prop_map(|(by, parts, rest)| Breakdown {
+            by: By::from(by),
+            parts,
+            rest,
+        });
+    let missing = prop_oneof![
+        Just(Missing::Unlisted),
+        size().prop_map(|by| Missing::Changed { by }),
+        ".{0,9}".prop_map(|what| Missing::Denied { what }),
+    ];
+    let objects = (any::<u64>(), any::<u64>()).prop_map(|(tracked, with_graph)| Objects {
+        tracked,
+        with_graph,
+        cuda: None,
     });
     let reserved = (any::<u64>(), size(), size(), option::of(".{0,9}")).prop_map(
         |(start, size, touched, name)| Reserved {
@@ -342,31 +372,34 @@ fn look() -> impl Strategy<Value = Look> {
     );
     let python =
         (0u32..20, option::of(0u32..30)).prop_map(|(minor, micro)| PythonVersion { minor, micro });
+    let layout = (any::<u64>(), vec(reserved, 0..3), pools, option::of(python)).prop_map(
+        |(maps, reserved, pools, python)| Layout {
+            allocator: Allocator::Glibc,
+            reserved,
+            pools,
+            python,
+            counts: Counts {
+                maps,
+                ..Counts::default()
+            },
+        },
+    );
     (
-        (micros(), id(), size(), any::<u64>()),
-        vec(part, 0..2),
-        vec(reserved, 0..3),
-        pools,
-        option::of(python),
+        (micros(), id(), "[a-z]{1,9}", option::of(size())),
+        vec(missing, 0..2),
+        vec(breakdown, 0..3),
+        option::of(layout),
+        option::of(objects),
     )
         .prop_map(
-            |((at, id, held, maps), parts, reserved, pools, python)| Look {
-                at,
-                id,
-                why: LookWhy::Due,
-                parts,
+            |((at, id, examiner, held), missing, breakdowns, layout, objects)| Look {
                 held,
-                allocator: Allocator::Glibc,
-                reserved,
-                pools,
-                python,
-                counts: Counts {
-                    maps,
-                    ..Counts::default()
-                },
-                incomplete: Vec::new(),
-                wall: at,
-                cpu: at,
+                cost: Cost { wall: at, cpu: at },
+                missing,
+                breakdowns,
+                layout,
+                objects,
+                ..Look::new(at, id, LookWhy::Due, Examiner::from(examiner))
             },
         )
 }
@@ -388,6 +421,10 @@ fn entry() -> impl Strategy<Value = Entry> {
             .prop_map(|(at, text)| Entry::Event { at, kind: EventKind::Info, text }),
         1 => (micros(), any::<u32>(), ".{0,30}")
             .prop_map(|(at, pid, json)| Entry::Record { at, pid, json }),
+        1 => (micros(), any::<u32>(), btree_map(".{0,9}", any::<i64>(), 0..3))
+            .prop_map(|(at, pid, freed)| Entry::Cleanup(Cleanup { at, pid, freed })),
+        1 => (micros(), any::<u32>(), btree_map(".{0,9}", -1e9..1e9, 0..3))
+            .prop_map(|(at, pid, values)| Entry::Log { at, pid, values }),
         1 => (micros(), option::of(any::<i32>().prop_map(Exit::Signal)))
             .prop_map(|(at, exit)| Entry::End { at, exit }),
     ]
@@ -582,18 +619,6 @@ fn a_growing_file_is_followed_and_half_a_frame_waited_for() {
     assert_eq!(next(), Some(entries[1].clone()));
     assert_eq!(next(), Some(entries[2].clone()));
     assert_eq!(next(), None);
-}
-
-/// Looks of earlier versions say nothing of reserved pieces, libraries and the interpreter.
-#[test]
-fn an_older_look_is_read() {
-    let old = r#"{"at":1,"id":{"pid":1,"start":2},"why":"due","parts":[],"held":3,"allocator":"glibc",
-        "counts":{"code_maps":0,"maps":0,"arenas":0,"threads":0,"huge":0},"incomplete":[],"wall":4,"cpu":5}"#;
-    let look: Look = serde_json::from_str(old).unwrap();
-    assert_eq!(
-        (look.reserved, look.pools, look.python),
-        (vec![], vec![], None)
-    );
 }
 
 #[test]

@@ -155,9 +155,10 @@ fn misread(explanation: &Value, expected: &Value) -> Option<String> {
     if !any(&expected["driver"], driver) {
         return Some(format!("grows with {driver}"));
     }
-    let memory = &explanation["memory"];
+    // The leading breakdown is the one by mapping.
+    let memory = &explanation["memory"]["breakdowns"][0];
     if !expected["memory"].is_null() {
-        let kind = &memory["parts"][0]["kind"];
+        let kind = &memory["parts"][0]["class"];
         let accounted = memory["accounted"].as_f64().unwrap_or(0.0);
         if !any(&expected["memory"], kind) || accounted < ACCOUNTED {
             return Some(format!("bytes in {kind}, {accounted} accounted for"));

@@ -1,32 +1,30 @@
 //! Gathers the signs: from a run with all that it remembers, or from a bare series.
 
-use crate::judge::words::percent;
 use crate::judge::{Examined, examined};
-use crate::look::{self, Kind, Look, Reserved};
+use crate::look::{By, Examiner, Look, MemoryClass, Missing, Objects, Reserved, Said};
 use crate::mark::Phase;
 use crate::point::Context;
 use crate::process::Role;
-use crate::run::inside::Records;
+use crate::run::occurrences::At;
 use crate::run::parts::{Episode, Held, Parts};
-use crate::run::{ProcessTrack, Run};
+use crate::run::{ProcessTrack, Run, Taken};
 use crate::series::Series;
 use crate::stats;
-use crate::units::unit_factor;
+use crate::units::{Share, unit_factor};
 use crate::verdict::{Axis, Class, Verdict};
 
 use super::driver::{self, drivers};
-use super::memory;
+use super::memory::{self, Pair};
 use super::signs::{
-    Blocks, Climb, Copies, Counted, Course, EpochSign, FirstAndLast, InsideSign, PhaseExcursion,
-    ReservedSign, RoleSign, Signs,
+    Blocks, COVERS, Climb, Copies, Counted, Course, EpochSign, FirstAndLast, ObjectCount,
+    ObjectsSign, PhaseExcursion, ReservedSign, RoleSign, Signs,
 };
+use super::{BreakdownGrowth, Memory};
 
 /// Blocks below this are nodes and headers; tensors and pictures are larger.
 const SMALL_BLOCK: f64 = 1024.0;
-/// Looks that saw less than this share of the growth say nothing about it.
-const COVERS: f64 = 0.2;
 /// Freed by the program, and still there.
-const FREED: [Kind; 2] = [Kind::GlibcFree, Kind::GlibcHoles];
+const FREED: [MemoryClass; 2] = [MemoryClass::GlibcFree, MemoryClass::GlibcHoles];
 /// glibc's first mmap threshold and the last one that it may raise it to (mallopt(3)).
 const LARGE_BLOCK: std::ops::Range<f64> = 131_072.0..33_554_432.0;
 
@@ -128,47 +126,12 @@ fn of_process(
     signs.job.libcuda = facts.libcuda;
     signs.job.forked = facts.forked;
     signs.job.trains = track.member.role.trains();
-    // Looks before the first step show the start-up, which is no part of the growth.
     let looks = run.looks(track.member.id);
-    let begun = looks.partition_point(|(look, step)| match on_steps {
-        true => step.is_none_or(|step| (step as f64) < signs.course.begin),
-        false => look.at.seconds() < signs.course.begin,
-    });
-    let told = memory::comparable(&looks[begun..]);
-    let floor = |look: &memory::Looked| floor_at(examined, on_steps, look);
-    if let Some((first, last)) = memory::pair(&told, floor) {
-        let role = track.member.role.to_string();
-        let mut memory = memory::memory(looks, (first, last), &role);
-        signs.unread = memory
-            .incomplete
-            .iter()
-            .any(|what| what.contains(look::TIME_RAN_OUT));
-        let covered = memory.grew / signs.course.grew;
-        if signs.course.grew > 0.0 && covered < COVERS {
-            memory.incomplete.push(format!(
-                "the looks saw {} of the growth: they came before or after it",
-                percent(covered.max(0.0))
-            ));
-        }
-        signs.memory = Some(memory);
-        let told = signs.course.grew > 0.0 && !signs.unread && signs.memory_that_grew().is_some();
-        if let Some(memory) = signs.memory.as_mut().filter(|_| !told) {
-            memory::without_shares(memory);
-        }
-        let (first, last) = (&first.0, &last.0);
-        signs.counts = Some(FirstAndLast {
-            first: first.counts,
-            last: last.counts,
-        });
-        signs.blocks = Some(blocks(first, last));
-        signs.shared = memory::grown(Kind::Shared, first, last)
-            .into_iter()
-            .map(|member| (member.name.to_owned(), member.bytes))
-            .collect();
-        signs.reserved = reserved(first, last);
-        signs.pools = last.pools.clone();
-        signs.python = last.python;
-        signs.freed = Some(FREED.iter().map(|kind| last.bytes(*kind).as_f64()).sum());
+    let role = track.member.role.to_string();
+    of_looks(signs, &role, looks, examined, on_steps);
+    signs.objects = objects(looks, &track.parts);
+    if let Some(cleaned) = run.cleanups.of(track.member.id.pid) {
+        signs.cleaned = cleaned.clone();
     }
     let begin = signs.course.begin;
     signs.parts = trained(&track.parts, on_steps, begin);
@@ -182,21 +145,90 @@ fn of_process(
     signs.files = climb(trained.iter().filter_map(|parts| parts.fds));
     signs.evaluation = excursion(&track.parts, Phase::Eval);
     signs.save = excursion(&track.parts, Phase::Save);
-    signs.inside = run
-        .records
-        .of(track.member.id.pid)
-        .and_then(|records| inside(records, &track.parts));
+}
+
+/// Compares the looks, breakdown by breakdown.
+fn of_looks(signs: &mut Signs, role: &str, looks: &[Taken], examined: &Examined, on_steps: bool) {
+    // Looks before the first step show the start-up, which is no part of the growth.
+    let begun = looks.partition_point(|taken| match on_steps {
+        true => {
+            let step = taken.step.map(|step| step as f64);
+            step.is_none_or(|step| step < signs.course.begin)
+        }
+        false => taken.look.at.seconds() < signs.course.begin,
+    });
+    let pairs = memory::pairs(&looks[begun..], |taken| floor_at(examined, on_steps, taken));
+    let mapped = pairs.iter().find(|pair| *pair.by == By::Mapping);
+    signs.unread = mapped.is_some_and(was_cut_short);
+    let growth = |pair: &Pair| grown(pair, signs.course.grew);
+    let breakdowns: Vec<BreakdownGrowth> = pairs.iter().filter_map(growth).collect();
+    if let Some(last) = pairs.first().map(|pair| &pair.last.look) {
+        signs.memory = Some(Memory {
+            pid: last.id.pid,
+            role: role.to_owned(),
+            looks: looks.len(),
+            cost: looks
+                .iter()
+                .map(|taken| taken.look.cost.cpu.seconds())
+                .sum(),
+            breakdowns,
+        });
+    }
+    if let Some(pair) = mapped {
+        of_mappings(signs, &pair.first.look, &pair.last.look);
+    }
+}
+
+fn was_cut_short(pair: &Pair) -> bool {
+    pair.missing().into_iter().any(Missing::is_cut_short)
+}
+
+/// What two looks say of a growth of so many bytes: shares only where they saw it, and all of it.
+fn grown(pair: &Pair, course: f64) -> Option<BreakdownGrowth> {
+    let mut growth = pair.growth()?;
+    let covered = growth.grew / course;
+    if course > 0.0 && covered < COVERS {
+        let seen = Share(covered.max(0.0));
+        growth
+            .missing
+            .push(Said::from(&Missing::Elsewhere { seen }));
+    }
+    let tells = course > 0.0 && growth.grew > 0.0 && covered >= COVERS;
+    if !tells || was_cut_short(pair) {
+        memory::without_shares(&mut growth);
+    }
+    Some(growth)
+}
+
+/// What the layout of the address space says beside the classes of memory.
+fn of_mappings(signs: &mut Signs, first: &Look, last: &Look) {
+    signs.blocks = Some(blocks(first, last));
+    signs.shared = memory::grown(MemoryClass::Shared, first, last)
+        .into_iter()
+        .map(|member| (member.name.to_owned(), member.bytes))
+        .collect();
+    signs.freed = Some(FREED.iter().map(|class| last.bytes(*class).as_f64()).sum());
+    let (Some(first), Some(last)) = (&first.layout, &last.layout) else {
+        return;
+    };
+    signs.counts = Some(FirstAndLast {
+        first: first.counts,
+        last: last.counts,
+    });
+    signs.reserved = reserved(&first.reserved, &last.reserved);
+    signs.pools = last.pools.clone();
+    signs.python = last.python;
 }
 
 /// The floor at a look: the lowest of the points around it, on the line of valleys where there are
 /// teeth.
-fn floor_at(examined: &Examined, on_steps: bool, look: &memory::Looked) -> Option<f64> {
+fn floor_at(examined: &Examined, on_steps: bool, taken: &Taken) -> Option<f64> {
     const AROUND: usize = 2;
     let line = examined.valleys.as_ref().unwrap_or(&examined.fine);
     let x = if on_steps {
-        look.1? as f64
+        taken.step? as f64
     } else {
-        look.0.at.seconds()
+        taken.look.at.seconds()
     };
     let at = line.xs.partition_point(|v| *v < x);
     if examined.valleys.is_some() {
@@ -219,12 +251,12 @@ fn block_size(name: &str) -> Option<f64> {
 
 fn blocks(first: &Look, last: &Look) -> Blocks {
     let mut blocks = Blocks::default();
-    for kind in [Kind::GlibcLive, Kind::GlibcMapped] {
+    for kind in [MemoryClass::GlibcLive, MemoryClass::GlibcMapped] {
         for member in memory::grown(kind, first, last) {
             match block_size(member.name) {
                 Some(size) if size < SMALL_BLOCK => blocks.small += member.bytes,
                 // A block that has a mapping of its own goes back to the system when it is freed.
-                Some(size) if LARGE_BLOCK.contains(&size) && kind == Kind::GlibcLive => {
+                Some(size) if LARGE_BLOCK.contains(&size) && kind == MemoryClass::GlibcLive => {
                     blocks.large += member.bytes;
                 }
                 _ => {}
@@ -245,12 +277,12 @@ fn climb(counts: impl Iterator<Item = f64>) -> Option<Climb> {
 
 /// What was touched of the pieces that both looks saw. One that changed its size was not asked for as a
 /// whole: it is not told where it ends.
-fn reserved(first: &Look, last: &Look) -> Option<ReservedSign> {
+fn reserved(first: &[Reserved], last: &[Reserved]) -> Option<ReservedSign> {
     let same = |old: &Reserved, new: &Reserved| old.is(new) && old.size == new.size;
     let mut found = ReservedSign::default();
     let mut most = 0.0;
-    for piece in &last.reserved {
-        let Some(before) = first.reserved.iter().find(|old| same(old, piece)) else {
+    for piece in last {
+        let Some(before) = first.iter().find(|old| same(old, piece)) else {
             continue;
         };
         let grew = piece.touched.as_f64() - before.touched.as_f64();
@@ -285,17 +317,48 @@ fn excursion(held: &Held, phase: Phase) -> PhaseExcursion {
     }
 }
 
-fn inside(records: &Records, held: &Held) -> Option<InsideSign> {
-    let span = span(records.looks.first(), records.looks.last());
-    let span = span.filter(|span| span.last.at.seconds > span.first.at.seconds)?;
+/// The first and the last look at Python's objects, of the examiner that looked last.
+fn objects(looks: &[Taken], held: &Held) -> Option<ObjectsSign> {
+    let examiner: &Examiner = looks
+        .iter()
+        .rev()
+        .find(|taken| taken.look.objects.is_some())
+        .map(|taken| &taken.look.examiner)?;
+    let of_it = looks
+        .iter()
+        .filter(|taken| taken.look.examiner == *examiner);
+    let counts: Vec<ObjectCount> = of_it
+        .filter_map(|taken| Some(object_count(taken, taken.look.objects?)))
+        .collect();
+    let span = span(counts.first(), counts.last())?;
+    if span.last.at.seconds <= span.first.at.seconds {
+        return None;
+    }
     let near = |seconds: f64| nearest(held, seconds).map_or(0.0, Parts::held);
-    Some(InsideSign {
-        looks: records.looks.count() as usize,
+    Some(ObjectsSign {
+        looks: counts.len(),
         span,
         held: near(span.last.at.seconds) - near(span.first.at.seconds),
-        cleaned: records.cleaned.clone(),
-        grew: records.grew.clone(),
     })
+}
+
+fn object_count(taken: &Taken, objects: Objects) -> ObjectCount {
+    let look = &taken.look;
+    let tensors = look.breakdown(&By::TensorGroup);
+    let host = look
+        .breakdown(&By::Device)
+        .and_then(|devices| devices.part("cpu")?.bytes);
+    ObjectCount {
+        at: At {
+            seconds: look.at.seconds(),
+            step: taken.step.map(|step| step as f64),
+        },
+        tensors: tensors.map_or(0.0, |tensors| tensors.count() as f64),
+        host_bytes: host.unwrap_or_default().as_f64(),
+        with_graph: objects.with_graph as f64,
+        objects: objects.tracked as f64,
+        cuda: objects.cuda,
+    }
 }
 
 fn of_tree(signs: &mut Signs, run: &Run, on_steps: bool) {

@@ -1,10 +1,14 @@
-//! Where the bytes are: an early look into the suspect process against a late one.
+//! Where the bytes went: an early look into the suspect process against a late one, breakdown by
+//! breakdown. All breakdowns are compared by the same code, whatever they are by.
 
-use crate::look::{CHANGED, Kind, Look, Part, TIME_RAN_OUT};
+use crate::look::{Breakdown, By, Examiner, Look, MemoryClass, Missing, Part, PartMember, Said};
+use crate::run::{Taken, breakdowns_of};
 use crate::units::{Bytes, show_bytes};
 
-use super::{Memory, Moment, PartGrowth};
+use super::{BreakdownGrowth, Moment, PartGrowth};
 
+/// Parts of a breakdown that are told: nobody reads further.
+const PARTS: usize = 16;
 /// Members of a part that are told.
 const MEMBERS: usize = 3;
 /// Members that moved by less than this share of the growth are not told.
@@ -20,55 +24,80 @@ const APART: f64 = 0.4;
 /// one that is hardly apart.
 const WORTH_OF_DISTANCE: f64 = 0.5;
 
-pub(crate) type Looked = (Look, Option<u64>);
+/// Two looks of one examiner that both have a breakdown.
+pub(crate) struct Pair<'a> {
+    pub by: &'a By,
+    pub first: &'a Taken,
+    pub last: &'a Taken,
+    /// Looks that had it.
+    looks: usize,
+}
+
+/// For everything that looks were broken down by, the two that tell most of the growth; what was seen
+/// first comes first. `floor` is its height at a look.
+pub(crate) fn pairs<'a>(
+    looks: &'a [Taken],
+    floor: impl Fn(&Taken) -> Option<f64>,
+) -> Vec<Pair<'a>> {
+    let pair = |(examiner, by): (&Examiner, &'a By)| {
+        let has = |taken: &&Taken| taken.has((examiner, by));
+        let of: Vec<&Taken> = looks.iter().filter(has).collect();
+        let (first, last) = pair(&comparable(&of), &floor)?;
+        Some(Pair {
+            by,
+            first,
+            last,
+            looks: of.len(),
+        })
+    };
+    breakdowns_of(looks).into_iter().filter_map(pair).collect()
+}
 
 /// The looks that say most, if they lie far enough apart: neither cut short nor torn by a spike; else those
 /// that were not cut short; else all.
-pub(crate) fn comparable(looks: &[Looked]) -> Vec<&Looked> {
-    let span = |of: &[&Looked]| match (of.first(), of.last()) {
-        (Some(first), Some(last)) => last.0.at.since(first.0.at).seconds(),
+fn comparable<'a>(looks: &[&'a Taken]) -> Vec<&'a Taken> {
+    let span = |of: &[&Taken]| match (of.first(), of.last()) {
+        (Some(first), Some(last)) => last.look.at.since(first.look.at).seconds(),
         _ => 0.0,
     };
-    let all: Vec<&Looked> = looks.iter().collect();
-    let without = |faults: &[&str]| {
-        let faulty = |what: &String| faults.iter().any(|fault| what.contains(fault));
-        let fine = |look: &&Looked| !look.0.incomplete.iter().any(faulty);
-        let fine: Vec<&Looked> = looks.iter().filter(fine).collect();
-        (fine.len() >= 2 && span(&fine) >= APART * span(&all)).then_some(fine)
+    let without = |faulty: fn(&Missing) -> bool| {
+        let fine = |taken: &&&Taken| !taken.look.missing.iter().any(faulty);
+        let fine: Vec<&Taken> = looks.iter().filter(fine).copied().collect();
+        (fine.len() >= 2 && span(&fine) >= APART * span(looks)).then_some(fine)
     };
-    without(&[TIME_RAN_OUT, CHANGED])
-        .or_else(|| without(&[TIME_RAN_OUT]))
-        .unwrap_or(all)
+    without(|missing| missing.is_cut_short() || missing.is_torn())
+        .or_else(|| without(Missing::is_cut_short))
+        .unwrap_or_else(|| looks.to_vec())
 }
 
 /// The two looks that tell most of the growth: the first and the last, unless one of them was taken
-/// on top of a spike or a tooth, which would hide what the floor did. `floor` is its height at a look.
-pub(crate) fn pair<'a>(
-    looks: &[&'a Looked],
-    floor: impl Fn(&Looked) -> Option<f64>,
-) -> Option<(&'a Looked, &'a Looked)> {
+/// on top of a spike or a tooth, which would hide what the floor did.
+fn pair<'a>(
+    looks: &[&'a Taken],
+    floor: impl Fn(&Taken) -> Option<f64>,
+) -> Option<(&'a Taken, &'a Taken)> {
     let (first, last) = (*looks.first()?, *looks.last()?);
-    if first.0.at >= last.0.at {
+    if first.look.at >= last.look.at {
         return None;
     }
-    let off = |a: &Looked, b: &Looked| {
-        let grew = b.0.held.as_f64() - a.0.held.as_f64();
+    let off = |a: &Taken, b: &Taken| {
+        let grew = b.look.held?.as_f64() - a.look.held?.as_f64();
         let rose = floor(b)? - floor(a)?;
         (rose > 0.0).then(|| (grew - rose).abs() / rose)
     };
     if off(first, last).is_none_or(|off| off <= LIKE_THE_FLOOR) {
         return Some((first, last));
     }
-    let span = last.0.at.since(first.0.at).seconds();
+    let span = last.look.at.since(first.look.at).seconds();
     let pairs = looks.iter().enumerate().flat_map(|(i, a)| {
         let later = looks[i + 1..].iter();
         later.filter_map(move |b| {
             let (a, b) = (*a, *b);
-            let apart = b.0.at.since(a.0.at).seconds() / span;
+            let apart = b.look.at.since(a.look.at).seconds() / span;
             (apart >= APART).then_some((a, b, apart))
         })
     });
-    let cost = |a: &Looked, b: &Looked, apart: f64| {
+    let cost = |a: &Taken, b: &Taken, apart: f64| {
         off(a, b).unwrap_or(f64::INFINITY) + WORTH_OF_DISTANCE * (1.0 - apart)
     };
     pairs
@@ -77,108 +106,166 @@ pub(crate) fn pair<'a>(
         .map(|(a, b, _)| (a, b))
 }
 
-pub(crate) fn memory(looks: &[Looked], (first, last): (&Looked, &Looked), role: &str) -> Memory {
-    let grew = last.0.held.as_f64() - first.0.held.as_f64();
-    let whole = if grew.abs() < 1.0 { 1.0 } else { grew };
-    let mut parts: Vec<PartGrowth> = kinds(&first.0, &last.0)
-        .map(|kind| part(kind, &first.0, &last.0, whole))
-        .collect();
-    let held: f64 = parts
-        .iter()
-        .filter(|p| p.kind.is_held())
-        .map(|p| p.grew)
-        .sum();
-    parts.retain(|part| part.grew.abs() >= LEAST_PART * whole.abs());
-    parts.sort_by(|a, b| b.grew.total_cmp(&a.grew));
-    let mut incomplete = first.0.incomplete.clone();
-    for what in &last.0.incomplete {
-        if !incomplete.contains(what) {
-            incomplete.push(what.clone());
+impl Pair<'_> {
+    /// What either of the looks could not see.
+    pub fn missing(&self) -> Vec<&Missing> {
+        let mut missing: Vec<&Missing> = self.first.look.missing.iter().collect();
+        for what in &self.last.look.missing {
+            if !missing.contains(&what) {
+                missing.push(what);
+            }
         }
+        missing
     }
-    let moment = |(look, step): &Looked| Moment {
-        seconds: look.at.seconds(),
-        step: step.map(|step| step as f64),
-    };
-    Memory {
-        pid: last.0.id.pid,
-        role: role.to_owned(),
-        from: moment(first),
-        to: moment(last),
-        grew,
-        parts,
-        conclusive: true,
-        accounted: (1.0 - (held - grew).abs() / whole.abs()).clamp(0.0, 1.0),
-        incomplete,
-        cost: looks.iter().map(|(look, _)| look.cpu.seconds()).sum(),
-        looks: looks.len(),
+
+    /// What the process grew by between the two looks.
+    pub fn grew(&self) -> Option<f64> {
+        let held = |taken: &Taken| taken.look.held.map(Bytes::as_f64);
+        Some(held(self.last)? - held(self.first)?)
+    }
+
+    pub fn growth(&self) -> Option<BreakdownGrowth> {
+        let first = self.first.look.breakdown(self.by)?;
+        let last = self.last.look.breakdown(self.by)?;
+        let mut parts: Vec<PartGrowth> = names(first, last)
+            .map(|name| part(name, first, last))
+            .collect();
+        let counted = parts.iter().filter(|part| part.held);
+        let sum: f64 = counted.map(|part| part.grew).sum();
+        let grew = self.grew().unwrap_or(sum);
+        let whole = if grew.abs() < 1.0 { 1.0 } else { grew };
+        for part in &mut parts {
+            part.share = if part.held { part.grew / whole } else { 0.0 };
+            part.members = members(&part.name, first, last, whole);
+        }
+        parts.retain(|part| {
+            let moved = part.grew.abs() >= LEAST_PART * whole.abs();
+            moved || part.last.is_none() && part.more > Some(0)
+        });
+        parts.sort_by(|a, b| b.grew.total_cmp(&a.grew).then(b.more.cmp(&a.more)));
+        parts.truncate(PARTS);
+        let moment = |taken: &Taken| Moment {
+            seconds: taken.look.at.seconds(),
+            step: taken.step.map(|step| step as f64),
+        };
+        Some(BreakdownGrowth {
+            by: self.by.clone(),
+            title: self.by.to_string(),
+            examiner: self.last.look.examiner.clone(),
+            looks: self.looks,
+            from: moment(self.first),
+            to: moment(self.last),
+            grew,
+            parts,
+            conclusive: true,
+            accounted: (1.0 - (sum - grew).abs() / whole.abs()).clamp(0.0, 1.0),
+            missing: self.missing().into_iter().map(Said::from).collect(),
+        })
     }
 }
 
 /// Takes back the shares: what the two looks differ by is not the growth.
-pub(crate) fn without_shares(memory: &mut Memory) {
-    memory.conclusive = false;
-    memory.accounted = 0.0;
-    for part in &mut memory.parts {
+pub(crate) fn without_shares(growth: &mut BreakdownGrowth) {
+    growth.conclusive = false;
+    growth.accounted = 0.0;
+    for part in &mut growth.parts {
         part.share = 0.0;
     }
 }
 
-fn kinds<'a>(first: &'a Look, last: &'a Look) -> impl Iterator<Item = Kind> + 'a {
-    let old = first.parts.iter().map(|part| part.kind);
-    let new = last.parts.iter().map(|part| part.kind);
-    let new = new.filter(|kind| first.parts.iter().all(|part| part.kind != *kind));
+fn names<'a>(first: &'a Breakdown, last: &'a Breakdown) -> impl Iterator<Item = &'a str> {
+    let old = first.parts.iter().map(|part| part.name.as_str());
+    let new = last.parts.iter().map(|part| part.name.as_str());
+    let new = new.filter(|name| first.part(name).is_none());
     old.chain(new)
 }
 
-fn part(kind: Kind, first: &Look, last: &Look, whole: f64) -> PartGrowth {
-    let (before, after) = (first.bytes(kind).as_f64(), last.bytes(kind).as_f64());
-    let grew = after - before;
+fn part(name: &str, first: &Breakdown, last: &Breakdown) -> PartGrowth {
+    let (before, after) = (first.part(name), last.part(name));
+    let bytes = |part: Option<&Part>, of: &Breakdown| match part {
+        Some(part) => part.bytes.map(Bytes::as_f64),
+        None => Some(unnamed(of)),
+    };
+    let (old, new) = (bytes(before, first), bytes(after, last));
+    let count = |part: Option<&Part>, of: &Breakdown| match part {
+        Some(part) => part.count,
+        None => of.rest.is_none().then_some(0),
+    };
+    let counts = count(before, first).zip(count(after, last));
+    let either = after.or(before);
     PartGrowth {
-        kind,
-        name: kind.name().to_owned(),
-        first: before,
-        last: after,
-        grew,
-        share: if kind.is_held() { grew / whole } else { 0.0 },
-        members: members(kind, first, last, whole),
+        class: either.and_then(|part| part.class),
+        name: name.to_owned(),
+        held: either.is_none_or(|part| part.held),
+        first: old,
+        last: new,
+        grew: new.unwrap_or(0.0) - old.unwrap_or(0.0),
+        more: counts.map(|(old, new)| (new as i64).saturating_sub(old as i64)),
+        share: 0.0,
+        members: Vec::new(),
     }
 }
 
+/// What a part that is not named may hold: nothing, or as much as the smallest that is, where only the
+/// largest are named. So growth is never told too large.
+fn unnamed(of: &Breakdown) -> f64 {
+    let bytes = of.parts.iter().filter_map(|part| part.bytes);
+    let least = bytes.min().filter(|_| of.rest.is_some());
+    least.unwrap_or_default().as_f64()
+}
+
 /// One member that grew.
-pub(crate) struct Member<'a> {
+pub(crate) struct GrownMember<'a> {
     pub name: &'a str,
     pub count: i64,
     pub bytes: f64,
 }
 
-/// The members of one part that grew, largest growth first.
-pub(crate) fn grown<'a>(kind: Kind, first: &'a Look, last: &'a Look) -> Vec<Member<'a>> {
-    let of = |look: &'a Look| look.parts.iter().find(|part| part.kind == kind);
+/// The members of one class of memory that grew, largest growth first.
+pub(crate) fn grown<'a>(
+    class: MemoryClass,
+    first: &'a Look,
+    last: &'a Look,
+) -> Vec<GrownMember<'a>> {
+    let of = |look: &'a Look| look.breakdown(&By::Mapping);
+    match (of(first), of(last)) {
+        (Some(first), Some(last)) => grown_members(class.name(), first, last),
+        _ => Vec::new(),
+    }
+}
+
+fn grown_members<'a>(
+    part: &str,
+    first: &'a Breakdown,
+    last: &'a Breakdown,
+) -> Vec<GrownMember<'a>> {
+    let of = |breakdown: &'a Breakdown| {
+        let part = breakdown.part(part);
+        part.map_or(&[][..], |part| part.members.as_slice())
+    };
     let before = |name: &str| {
-        let part: Option<&Part> = of(first);
-        let found = part.and_then(|part| part.members.iter().find(|member| member.name == name));
+        let found = of(first).iter().find(|member| member.name == name);
         found.map_or((0, Bytes::ZERO), |member| (member.count, member.bytes))
     };
-    let mut grown: Vec<Member<'a>> = of(last)
-        .into_iter()
-        .flat_map(|part| &part.members)
-        .map(|member| {
-            let (count, bytes) = before(&member.name);
-            Member {
-                name: &member.name,
-                count: (member.count as i64).saturating_sub(count as i64),
-                bytes: member.bytes.as_f64() - bytes.as_f64(),
-            }
-        })
+    let grew = |member: &'a PartMember| {
+        let (count, bytes) = before(&member.name);
+        GrownMember {
+            name: &member.name,
+            count: (member.count as i64).saturating_sub(count as i64),
+            bytes: member.bytes.as_f64() - bytes.as_f64(),
+        }
+    };
+    let mut grown: Vec<GrownMember<'a>> = of(last)
+        .iter()
+        .map(grew)
         .filter(|member| member.bytes > 0.0)
         .collect();
     grown.sort_by(|a, b| b.bytes.total_cmp(&a.bytes));
     grown
 }
 
-fn members(kind: Kind, first: &Look, last: &Look, whole: f64) -> Vec<String> {
-    grown(kind, first, last)
+fn members(part: &str, first: &Breakdown, last: &Breakdown, whole: f64) -> Vec<String> {
+    grown_members(part, first, last)
         .into_iter()
         .filter(|member| member.bytes >= LEAST_MEMBER * whole.abs())
         .take(MEMBERS)
@@ -197,56 +284,119 @@ fn members(kind: Kind, first: &Look, last: &Look, whole: f64) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::look::{Allocator, Counts, LookWhy};
+    use crate::look::{LookWhy, Rest};
     use crate::process::ProcId;
     use crate::units::Micros;
 
-    fn look(second: u64, fault: Option<&str>) -> Looked {
-        let look = Look {
-            at: Micros(second * 1_000_000),
-            id: ProcId { pid: 1, start: 1 },
-            why: LookWhy::Due,
-            parts: Vec::new(),
-            held: Bytes(0),
-            allocator: Allocator::Glibc,
-            reserved: Vec::new(),
-            pools: Vec::new(),
-            python: None,
-            counts: Counts::default(),
-            incomplete: fault.map(str::to_owned).into_iter().collect(),
-            wall: Micros(0),
-            cpu: Micros(0),
-        };
-        (look, Some(second))
+    const ID: ProcId = ProcId { pid: 1, start: 1 };
+
+    fn taken(second: u64, missing: Option<&Missing>) -> Taken {
+        let at = Micros(second * 1_000_000);
+        let mut look = Look::new(at, ID, LookWhy::Due, Examiner::Mappings);
+        look.held = Some(Bytes(0));
+        look.missing.extend(missing.cloned());
+        Taken {
+            look,
+            step: Some(second),
+        }
     }
 
-    fn told(looks: &[Looked]) -> Vec<u64> {
-        let steps = comparable(looks).into_iter();
-        steps.filter_map(|(_, step)| *step).collect()
+    fn told(looks: &[Taken]) -> Vec<u64> {
+        let looks: Vec<&Taken> = looks.iter().collect();
+        let steps = comparable(&looks).into_iter();
+        steps.filter_map(|taken| taken.step).collect()
     }
 
     #[test]
     fn looks_torn_by_a_spike_or_cut_short_give_way() {
-        let torn = Some("memory changed by 11.7 MB while it was looked at");
-        let cut = Some("time ran out after 2.0 s of work");
+        let changed = Missing::Changed {
+            by: Bytes(11_700_000),
+        };
+        let ran_out = Missing::TimeRanOut {
+            work: Micros(2_000_000),
+            wall: Micros(2_000_000),
+        };
+        let (torn, cut) = (Some(&changed), Some(&ran_out));
         let looks = [
-            look(3, torn),
-            look(6, None),
-            look(12, cut),
-            look(16, None),
-            look(22, torn),
+            taken(3, torn),
+            taken(6, None),
+            taken(12, cut),
+            taken(16, None),
+            taken(22, torn),
         ];
         assert_eq!(told(&looks), [6, 16]);
         // What is left must tell of most of the run.
         let close = [
-            look(3, torn),
-            look(6, None),
-            look(7, None),
-            look(12, cut),
-            look(22, torn),
+            taken(3, torn),
+            taken(6, None),
+            taken(7, None),
+            taken(12, cut),
+            taken(22, torn),
         ];
         assert_eq!(told(&close), [3, 6, 7, 22]);
-        assert_eq!(told(&[look(3, cut), look(9, cut)]), [3, 9]);
+        assert_eq!(told(&[taken(3, cut), taken(9, cut)]), [3, 9]);
         assert_eq!(told(&[]), Vec::<u64>::new());
+    }
+
+    /// A breakdown that nobody makes yet is compared like all others; two of one examiner need not be in
+    /// the same looks.
+    #[test]
+    fn whatever_looks_are_broken_down_by_is_compared() {
+        let with = |second: u64, held: u64, breakdown: Breakdown| {
+            let mut taken = taken(second, None);
+            taken.look.held = Some(Bytes(held));
+            taken.look.breakdowns.push(breakdown);
+            taken
+        };
+        let holders = |bytes: u64| {
+            let mut list = Part::new("train.CACHE (list)", Some(bytes / 10), Some(Bytes(bytes)));
+            list.members.push(PartMember {
+                name: "Tensor float32[3x8]".to_owned(),
+                count: bytes / 10,
+                bytes: Bytes(bytes),
+            });
+            Breakdown::new(By::Holder, vec![list])
+        };
+        let sites = |count: u64| {
+            let part = Part::new("train.py:8", Some(count), None);
+            Breakdown::new(By::CallSite, vec![part])
+        };
+        let looks = [
+            with(1, 1000, holders(100)),
+            with(2, 1500, sites(7)),
+            with(8, 2000, holders(1000)),
+            with(9, 2500, sites(9)),
+        ];
+        let pairs = pairs(&looks, |_| None);
+        let growth: Vec<BreakdownGrowth> = pairs.iter().filter_map(Pair::growth).collect();
+        assert_eq!(growth[0].by, By::Holder);
+        assert_eq!((growth[0].grew, growth[0].accounted), (1000.0, 0.9));
+        let list = &growth[0].parts[0];
+        assert_eq!((list.grew, list.share, list.more), (900.0, 0.9, Some(90)));
+        assert_eq!(list.members, ["Tensor float32[3x8]: +90, 900 B"]);
+        // Of what has no size the number tells.
+        assert_eq!(
+            (growth[1].by.clone(), growth[1].from.seconds),
+            (By::CallSite, 2.0)
+        );
+        let site = &growth[1].parts[0];
+        assert_eq!((site.more, site.last), (Some(2), None));
+    }
+
+    #[test]
+    fn where_only_the_largest_are_named_growth_is_not_overstated() {
+        let named = |names: &[(&str, u64)], rest: Option<Rest>| {
+            let part = |(name, bytes): &(&str, u64)| Part::new(*name, None, Some(Bytes(*bytes)));
+            Breakdown {
+                by: By::PythonType,
+                parts: names.iter().map(part).collect(),
+                rest,
+            }
+        };
+        let last = named(&[("list", 900), ("dict", 500)], None);
+        let whole = named(&[("dict", 400)], None);
+        assert_eq!(part("list", &whole, &last).grew, 900.0);
+        let cut = named(&[("dict", 400)], Some(Rest::default()));
+        assert_eq!(part("list", &cut, &last).grew, 500.0);
     }
 }

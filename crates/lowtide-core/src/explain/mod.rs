@@ -14,7 +14,7 @@ mod statements;
 use serde::{Deserialize, Serialize};
 
 use crate::judge::words::percent;
-use crate::look::Kind;
+use crate::look::{By, Examiner, MemoryClass, Said};
 use crate::point::Context;
 use crate::run::Run;
 use crate::series::Series;
@@ -78,11 +78,11 @@ fn suspects(signs: &Signs, verdict: &Verdict) -> Vec<Suspect> {
             ),
         });
     }
-    let memory = signs.memory_that_grew();
-    let parts = memory.into_iter().flat_map(|memory| &memory.parts);
+    let grown = signs.memory_that_grew();
+    let parts = grown.into_iter().flat_map(|grown| &grown.parts);
     suspects.extend(
         parts
-            .filter(|part| part.kind.is_held() && part.share >= SUSPECT)
+            .filter(|part| part.held && part.share >= SUSPECT)
             .map(|part| Suspect {
                 who: part.name.clone(),
                 share: part.share.clamp(0.0, 1.0),
@@ -134,11 +134,33 @@ pub struct Driver {
     pub says: String,
 }
 
-/// First look against last.
+/// Where the bytes of the process that grew are, by the looks into it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Memory {
     pub pid: u32,
     pub role: String,
+    /// All looks into it, and what they cost in seconds of CPU.
+    pub looks: usize,
+    pub cost: f64,
+    /// All that two looks of one examiner were broken down by; the one by mapping leads.
+    pub breakdowns: Vec<BreakdownGrowth>,
+}
+
+impl Memory {
+    pub fn by(&self, by: &By) -> Option<&BreakdownGrowth> {
+        self.breakdowns.iter().find(|growth| growth.by == *by)
+    }
+}
+
+/// An early look against a late one.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BreakdownGrowth {
+    pub by: By,
+    /// The same for people.
+    pub title: String,
+    pub examiner: Examiner,
+    /// Looks that had it.
+    pub looks: usize,
     /// Seconds of the run at which the two looks were taken, and the steps if known.
     pub from: Moment,
     pub to: Moment,
@@ -151,10 +173,8 @@ pub struct Memory {
     pub conclusive: bool,
     /// Share of the growth that the parts account for, 0 to 1.
     pub accounted: f64,
-    pub incomplete: Vec<String>,
-    /// What all looks cost, in seconds of CPU.
-    pub cost: f64,
-    pub looks: usize,
+    /// What the two looks could not see.
+    pub missing: Vec<Said>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -165,11 +185,17 @@ pub struct Moment {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PartGrowth {
-    pub kind: Kind,
     pub name: String,
-    pub first: f64,
-    pub last: f64,
+    /// Of a breakdown by mapping.
+    pub class: Option<MemoryClass>,
+    /// Counts in anon + shmem + swap.
+    pub held: bool,
+    /// Bytes; none where only a number is known.
+    pub first: Option<f64>,
+    pub last: Option<f64>,
     pub grew: f64,
+    /// How many more there are; none where nobody counted.
+    pub more: Option<i64>,
     /// Of the growth of anon + shmem + swap.
     pub share: f64,
     /// The members that grew most, in words: `80 B blocks: +299,964, 24 MB`.

@@ -3,16 +3,21 @@
 
 use std::collections::BTreeMap;
 
-use crate::look::{Counts, Kind, Pool, PythonVersion};
-use crate::run::inside::{Cleaned, Inside};
+use crate::look::{By, Counts, Cuda, MemoryClass, Pool, PythonVersion};
+use crate::run::cleanups::Cleaned;
+use crate::run::occurrences::At;
 use crate::run::parts::Parts;
 use crate::run::surroundings::Surroundings;
+use crate::units::show_bytes;
 use crate::verdict::{Axis, Bound, Class, Meter};
 
-use super::{Driver, Memory};
+use super::{BreakdownGrowth, Driver, Memory};
 
 /// Reserved space explains a growth from this share of it on: the judge asks for as much of an end.
 const FILLS: f64 = 0.9;
+
+/// Looks that saw less than this share of the growth say nothing about it.
+pub(crate) const COVERS: f64 = 0.2;
 
 /// First and last of something.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -56,7 +61,10 @@ pub(crate) struct Signs {
     pub threads: Option<Climb>,
     /// Open files of it; they are counted rarely.
     pub files: Option<Climb>,
-    pub inside: Option<InsideSign>,
+    /// What Python's own objects say.
+    pub objects: Option<ObjectsSign>,
+    /// What clean-ups gave back, by part.
+    pub cleaned: BTreeMap<String, Cleaned>,
     pub roles: Vec<RoleSign>,
     /// What forked processes copied; none without any that was looked at carefully.
     pub copies: Option<Copies>,
@@ -149,13 +157,25 @@ pub(crate) struct Blocks {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct InsideSign {
+pub(crate) struct ObjectsSign {
     pub looks: usize,
-    pub span: FirstAndLast<Inside>,
+    pub span: FirstAndLast<ObjectCount>,
     /// What the process grew by between the two.
     pub held: f64,
-    pub cleaned: BTreeMap<String, Cleaned>,
-    pub grew: Vec<String>,
+}
+
+/// Objects and tensors that Python knew at one look.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct ObjectCount {
+    pub at: At,
+    /// On all devices.
+    pub tensors: f64,
+    /// Of storages in host memory.
+    pub host_bytes: f64,
+    pub with_graph: f64,
+    /// That the garbage collector knows.
+    pub objects: f64,
+    pub cuda: Option<Cuda>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -234,7 +254,8 @@ impl Signs {
             parts: None,
             threads: None,
             files: None,
-            inside: None,
+            objects: None,
+            cleaned: BTreeMap::new(),
             roles: Vec::new(),
             copies: None,
             evaluation: PhaseExcursion::default(),
@@ -260,20 +281,38 @@ impl Signs {
         alone.then_some(first)
     }
 
-    /// What grew between the looks, when that was enough of the growth to speak of.
-    pub fn memory_that_grew(&self) -> Option<&Memory> {
-        self.memory
-            .as_ref()
-            .filter(|memory| memory.grew > 0.0 && memory.grew >= 0.2 * self.course.grew)
+    /// The bytes by mapping: the breakdown that has all of them.
+    pub fn mapped(&self) -> Option<&BreakdownGrowth> {
+        self.memory.as_ref()?.by(&By::Mapping)
     }
 
-    /// Share of the growth that these kinds of memory hold.
-    pub fn share(&self, kinds: &[Kind]) -> Option<f64> {
+    /// What grew between the looks, when that was enough of the growth to speak of.
+    pub fn memory_that_grew(&self) -> Option<&BreakdownGrowth> {
+        self.mapped()
+            .filter(|mapped| mapped.grew > 0.0 && mapped.grew >= COVERS * self.course.grew)
+    }
+
+    /// A type of Python objects that grew and whose name has one of these words in it, with how much.
+    pub fn type_that_grew(&self, words: &[&str]) -> Option<String> {
+        let types = self.memory.as_ref()?.by(&By::PythonType)?;
+        let named = |name: &str| words.iter().any(|word| name.contains(word));
+        let part = types
+            .parts
+            .iter()
+            .find(|part| part.grew > 0.0 && named(&part.name))?;
+        let more = part
+            .more
+            .map_or(String::new(), |more| format!("{more} more, "));
+        Some(format!("{} ({more}{})", part.name, show_bytes(part.grew)))
+    }
+
+    /// Share of the growth that these classes of memory hold.
+    pub fn share(&self, classes: &[MemoryClass]) -> Option<f64> {
         let memory = self.memory_that_grew().filter(|_| !self.unread)?;
         let of = memory
             .parts
             .iter()
-            .filter(|part| kinds.contains(&part.kind));
+            .filter(|part| part.class.is_some_and(|class| classes.contains(&class)));
         Some(of.map(|part| part.grew).sum::<f64>() / memory.grew)
     }
 

@@ -2,7 +2,7 @@
 //! on the first and forget the second.
 
 use crate::judge::words::{percent, place, stretch};
-use crate::look::Kind;
+use crate::look::MemoryClass;
 use crate::units::show_bytes;
 use crate::verdict::{Axis, Class};
 
@@ -65,9 +65,9 @@ fn not_a_leak(signs: &Signs) -> Option<Statement> {
 }
 
 fn not_tensors(signs: &Signs) -> Option<Statement> {
-    let inside = signs.inside.as_ref()?;
-    let (first, last) = (inside.span.first.host_bytes, inside.span.last.host_bytes);
-    (signs.course.grew > 0.0 && inside.held > 0.0 && last - first < FLAT * inside.held)
+    let counted = signs.objects.as_ref()?;
+    let (first, last) = (counted.span.first.host_bytes, counted.span.last.host_bytes);
+    (signs.course.grew > 0.0 && counted.held > 0.0 && last - first < FLAT * counted.held)
         .then(|| {
             say(
                 "Python tensors",
@@ -75,7 +75,7 @@ fn not_tensors(signs: &Signs) -> Option<Statement> {
                     "tensor storages {} -> {} while memory grew by {}",
                     show_bytes(first),
                     show_bytes(last),
-                    show_bytes(inside.held)
+                    show_bytes(counted.held)
                 ),
             )
         })
@@ -115,16 +115,16 @@ fn not_the_workers(signs: &Signs) -> Option<Statement> {
 fn not_the_heap(signs: &Signs) -> Option<Statement> {
     let memory = signs.memory_that_grew()?;
     let heap = signs.share(&[
-        Kind::PythonLive,
-        Kind::PythonSlack,
-        Kind::GlibcLive,
-        Kind::GlibcFree,
-        Kind::GlibcHoles,
-        Kind::GlibcMapped,
+        MemoryClass::PythonLive,
+        MemoryClass::PythonSlack,
+        MemoryClass::GlibcLive,
+        MemoryClass::GlibcFree,
+        MemoryClass::GlibcHoles,
+        MemoryClass::GlibcMapped,
     ])?;
     let largest = memory.parts.first()?;
     // Anonymous memory of no known kind may be a heap that the look did not know.
-    (signs.course.grew > 0.0 && heap < FLAT && largest.kind == Kind::Shared)
+    (signs.course.grew > 0.0 && heap < FLAT && largest.class == Some(MemoryClass::Shared))
         .then(|| {
             say(
                 "the heap",
@@ -160,7 +160,7 @@ pub(crate) fn untested(signs: &Signs) -> Vec<Statement> {
     if signs.course.grew <= 0.0 {
         return open;
     }
-    if signs.recorded && signs.memory.is_none() {
+    if signs.recorded && signs.mapped().is_none() {
         open.extend(say(
             "where the bytes are",
             "there are no two looks into the process (runs of 20 s and more have them)".to_owned(),
@@ -195,7 +195,7 @@ pub(crate) fn untested(signs: &Signs) -> Vec<Statement> {
 
 /// Several libraries keep arenas where it grows: none of them is named alone.
 fn whose_arena(signs: &Signs) -> Option<Statement> {
-    let share = signs.share(&[Kind::OtherAnon])?;
+    let share = signs.share(&[MemoryClass::OtherAnon])?;
     if signs.pools.len() < 2 || share < CARRIES || signs.fills().is_some() {
         return None;
     }

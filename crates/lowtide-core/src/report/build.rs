@@ -1,7 +1,6 @@
 //! Makes the report out of a picture or of a bare series.
 
 use crate::judge::line::FloorLine;
-use crate::look::{Kind, Look};
 use crate::meter::{Drawn, Meter};
 use crate::point::{Context, Track};
 use crate::process::{ProcId, Role};
@@ -9,13 +8,12 @@ use crate::run::{ProcessTrack, Subject, Summary};
 use crate::series::Series;
 use crate::verdict::{Axis, Verdict};
 
+use super::breakdowns;
 use super::fold::{Detail, Picture};
 use super::forecast::forecast;
 use super::grid::{Column, Grid, Range};
 use super::timeline::{epoch_ends, step_of};
-use super::{
-    Event, KindName, Line, LineName, LookRow, Process, Report, Room, SCHEMA, Stack, Taxonomy,
-};
+use super::{BreakdownTable, Event, Line, LineName, Process, Report, Room, SCHEMA, Stack};
 
 const TREE: &str = "tree";
 const SERIES: &str = "series";
@@ -64,7 +62,7 @@ impl Picture {
                 .processes()
                 .map(|track| self.process(track))
                 .collect(),
-            taxonomy: self.taxonomy(subject),
+            breakdowns: self.breakdowns(subject),
             explanation: Some(explanation),
             events: events(self.run.events()),
             attempts: self.attempts.clone(),
@@ -215,38 +213,17 @@ impl Picture {
     }
 
     /// Of the process that decides if it was looked into, else of the one that is watched.
-    fn taxonomy(&self, subject: Subject) -> Option<Taxonomy> {
+    fn breakdowns(&self, subject: Subject) -> Vec<BreakdownTable> {
         let decides = match subject {
             Subject::Process(id) => Some(id),
             _ => None,
         };
         let watched = self.run.watched().map(|(track, _)| track.member.id);
-        let id = decides
-            .into_iter()
-            .chain(watched)
-            .find(|id| !self.run.looks(*id).is_empty())?;
-        let looks = self.run.looks(id);
-        let mut kinds: Vec<Kind> = looks
-            .iter()
-            .flat_map(|(look, _)| look.parts.iter().map(|part| part.kind))
-            .collect();
-        kinds.sort_unstable();
-        kinds.dedup();
-        Some(Taxonomy {
-            who: process_key(id),
-            looks: looks
-                .iter()
-                .map(|(look, step)| look_row(look, *step, &kinds))
-                .collect(),
-            kinds: kinds
-                .into_iter()
-                .map(|kind| KindName {
-                    kind,
-                    name: kind.name(),
-                    held: kind.is_held(),
-                })
-                .collect(),
-        })
+        let looked_into = |id: &ProcId| !self.run.looks(*id).is_empty();
+        match decides.into_iter().chain(watched).find(looked_into) {
+            Some(id) => breakdowns::tables(&process_key(id), self.run.looks(id)),
+            None => Vec::new(),
+        }
     }
 }
 
@@ -306,7 +283,7 @@ impl Report {
                 from: "--limit".to_owned(),
             }),
             processes: Vec::new(),
-            taxonomy: None,
+            breakdowns: Vec::new(),
             explanation: None,
             events: Vec::new(),
             attempts: Vec::new(),
@@ -343,17 +320,6 @@ fn events(events: &[(crate::units::Micros, crate::entry::EventKind, String)]) ->
         text: text.clone(),
     };
     events.iter().map(event).collect()
-}
-
-fn look_row(look: &Look, step: Option<u64>, kinds: &[Kind]) -> LookRow {
-    LookRow {
-        at: look.at.seconds(),
-        step,
-        why: look.why,
-        held: look.held.0,
-        bytes: kinds.iter().map(|kind| look.bytes(*kind).0).collect(),
-        incomplete: look.incomplete.clone(),
-    }
 }
 
 fn line(who: &str, meter: Meter, columns: Vec<Range>) -> Line {

@@ -3,6 +3,7 @@
 //! [`Picture`] folds a recording's entries into bounded pictures beside the [`Run`](crate::run::Run);
 //! [`Picture::report`] computes the value once. A bare series becomes one by [`Report::of_series`].
 
+mod breakdowns;
 mod build;
 mod fold;
 mod forecast;
@@ -11,6 +12,7 @@ pub mod grid;
 mod tests;
 mod timeline;
 
+pub use breakdowns::{BreakdownTable, LookRow, PartName};
 pub use fold::{Detail, Picture};
 pub use timeline::{EpochEnd, Span};
 
@@ -18,7 +20,6 @@ use serde::Serialize;
 
 use crate::entry::{Attempt, EventKind, Header};
 use crate::explain::Explanation;
-use crate::look::{Kind, LookWhy};
 use crate::meter::{Meter, MeterInfo};
 use crate::postmortem::PostMortem;
 use crate::run::Summary;
@@ -59,8 +60,8 @@ pub struct Report {
     pub forecast: Option<Forecast>,
     pub room: Option<Room>,
     pub processes: Vec<Process>,
-    /// Where the bytes of one process are, look by look.
-    pub taxonomy: Option<Taxonomy>,
+    /// Where the bytes of one process are, look by look, one table a breakdown.
+    pub breakdowns: Vec<BreakdownTable>,
     pub explanation: Option<Explanation>,
     pub events: Vec<Event>,
     /// Restarts by the guard; empty for a run of one attempt.
@@ -145,33 +146,6 @@ pub struct Process {
     /// The kernel's high-water mark of RSS.
     pub peak: f64,
     pub threads: Option<u32>,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Taxonomy {
-    pub who: String,
-    pub kinds: Vec<KindName>,
-    pub looks: Vec<LookRow>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct KindName {
-    pub kind: Kind,
-    pub name: &'static str,
-    /// Counts in anon + shmem + swap.
-    pub held: bool,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct LookRow {
-    /// Seconds.
-    pub at: f64,
-    pub step: Option<u64>,
-    pub why: LookWhy,
-    pub held: u64,
-    /// Bytes by kind, in the order of [`Taxonomy::kinds`].
-    pub bytes: Vec<u64>,
-    pub incomplete: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

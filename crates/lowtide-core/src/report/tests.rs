@@ -2,7 +2,7 @@
 
 use crate::entry::{Entry, EventKind, Header};
 use crate::judge::judge;
-use crate::look::{Allocator, Counts, Kind, Look, LookWhy, Part};
+use crate::look::{Breakdown, By, Examiner, Look, LookWhy, MemoryClass, Part};
 use crate::mark::{Geometry, Mark, Phase};
 use crate::point::{Context, Point, Track};
 use crate::process::{Facts, Member, ProcId, Role};
@@ -227,25 +227,12 @@ fn a_tree_of_short_lived_processes_does_not_grow_us() {
 fn looks_and_events_are_shown() {
     let mut picture = leaking(10, 99, Detail::SMALL);
     for (second, bytes) in [(2, 100), (8, 300)] {
-        picture.apply(&Entry::Look(Look {
-            at: Micros(second * 1_000_000),
-            id: id(1),
-            why: LookWhy::Due,
-            parts: vec![Part {
-                kind: Kind::PythonLive,
-                bytes: Bytes(bytes),
-                members: Vec::new(),
-            }],
-            held: Bytes(2 * bytes),
-            allocator: Allocator::Glibc,
-            reserved: Vec::new(),
-            pools: Vec::new(),
-            python: None,
-            counts: Counts::default(),
-            incomplete: Vec::new(),
-            wall: Micros(1),
-            cpu: Micros(1),
-        }));
+        let at = Micros(second * 1_000_000);
+        let mut look = Look::new(at, id(1), LookWhy::Due, Examiner::Mappings);
+        let part = Part::of_class(MemoryClass::PythonLive, Bytes(bytes), Vec::new());
+        look.held = Some(Bytes(2 * bytes));
+        look.breakdowns = vec![Breakdown::new(By::Mapping, vec![part])];
+        picture.apply(&Entry::Look(look));
     }
     picture.apply(&Entry::Event {
         at: Micros(3),
@@ -253,9 +240,9 @@ fn looks_and_events_are_shown() {
         text: "near".to_owned(),
     });
     let report = picture.report_without_lines();
-    let taxonomy = report.taxonomy.unwrap();
-    assert_eq!(taxonomy.kinds[0].name, "Python small objects");
-    assert_eq!(taxonomy.looks[1].bytes, [300]);
+    let mappings = &report.breakdowns[0];
+    assert_eq!(mappings.parts[0].name, "Python small objects");
+    assert_eq!(mappings.looks[1].bytes, [Some(300)]);
     assert_eq!(report.events[0].text, "near");
     assert!(report.lines.is_empty() && report.stack.is_none());
 }

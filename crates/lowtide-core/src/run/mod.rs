@@ -4,11 +4,11 @@
 //! watching costs no more memory than an hour. [`Run::verdict`] and [`Run::summary`] read it.
 
 mod attempts;
+pub(crate) mod cleanups;
 mod death;
 mod decide;
 #[cfg(test)]
 pub(crate) mod guarded;
-pub(crate) mod inside;
 mod looks;
 pub(crate) mod occurrences;
 mod others;
@@ -30,7 +30,6 @@ pub use track::ProcessTrack;
 use std::collections::BTreeMap;
 
 use crate::entry::{Entry, EventKind, Exit, Header};
-use crate::look::Look;
 use crate::mark::{Geometry, MarkSource, Phase};
 use crate::postmortem::PostMortem;
 use crate::process::{Member, ProcId, Role};
@@ -40,9 +39,11 @@ use crate::units::{Bytes, Micros};
 use crate::verdict::Axis;
 
 use attempts::Attempts;
+use cleanups::Cleanups;
 use death::LastLooks;
-use inside::AllRecords;
 use looks::Looks;
+pub use looks::Taken;
+pub(crate) use looks::breakdowns_of;
 use occurrences::{At, Occurrences};
 use others::Others;
 use steps::{StepMoment, Steps};
@@ -78,7 +79,7 @@ pub struct Run {
     last_look: LastLooks,
     post_mortem: Option<PostMortem>,
     pub(crate) occurrences: Occurrences,
-    pub(crate) records: AllRecords,
+    pub(crate) cleanups: Cleanups,
     pub(crate) surroundings: SurroundingsSeen,
     others: Others,
     end: Option<Option<Exit>>,
@@ -155,14 +156,10 @@ impl Run {
                 self.occurrences
                     .mark(mark, self.steps.phase(), self.steps.current());
             }
-            // Measured inside the job: not needed to judge, but to explain.
-            Entry::Record { at, pid, json } => {
-                let at = self.place(*at);
-                if self.records.push(*pid, json, at) {
-                    self.occurrences.logs.push(at);
-                }
-            }
             Entry::Look(look) => self.looks.push(look, self.steps.current()),
+            Entry::Cleanup(cleanup) => self.cleanups.push(cleanup),
+            Entry::Log { at, .. } => self.occurrences.logs.push(self.place(*at)),
+            Entry::Record { .. } => {}
             Entry::Attempt(attempt) => self.next_attempt(attempt.at),
             Entry::PostMortem(found) => self.post_mortem = Some(PostMortem::clone(found)),
             Entry::Gap { ticks, .. } => self.lost_ticks += ticks,
@@ -357,6 +354,15 @@ impl Run {
         self.processes.get(&id)
     }
 
+    /// The process of this run that has this pid now.
+    pub fn living(&self, pid: u32) -> Option<ProcId> {
+        let named = |track: &&ProcessTrack| track.member.id.pid == pid && track.gone.is_none();
+        self.processes
+            .values()
+            .find(named)
+            .map(|track| track.member.id)
+    }
+
     pub(crate) fn table(&self) -> &Table<ProcessTrack> {
         &self.processes
     }
@@ -375,8 +381,8 @@ impl Run {
         &self.events
     }
 
-    /// The looks into one process, oldest first, each with the step it was taken at.
-    pub fn looks(&self, id: ProcId) -> &[(Look, Option<u64>)] {
+    /// The looks into one process, oldest first.
+    pub fn looks(&self, id: ProcId) -> &[Taken] {
         self.looks.of(id)
     }
 

@@ -7,6 +7,7 @@ use crate::process::ProcId;
 use crate::units::{Bytes, show_bytes};
 
 use super::Run;
+use super::looks::Taken;
 use super::track::Lines;
 
 /// The two looks are compared over at least this share of what the process has grown between all of
@@ -28,21 +29,36 @@ const ALIKE: std::ops::RangeInclusive<f64> = 0.5..=2.0;
 /// A line is carried by one process when this share of its growth is that process's.
 const CARRIED: f64 = 0.9;
 
+/// The reserved pieces that a look lists.
+struct Pieces<'a> {
+    held: f64,
+    reserved: &'a [Reserved],
+}
+
+impl Pieces<'_> {
+    /// None of a look that did not see everything: it lists nothing, and says neither yes nor no.
+    fn of(look: &Look) -> Option<Pieces<'_>> {
+        let reserved = &look.layout.as_ref()?.reserved;
+        let whole = !reserved.is_empty() || look.missing.is_empty();
+        let held = look.held.filter(|_| whole)?.as_f64();
+        Some(Pieces { held, reserved })
+    }
+}
+
 /// The newest look against the latest one that lies far enough back. `now` is what the process holds.
-pub(super) fn touched(looks: &[(Look, Option<u64>)], now: f64) -> Option<Reserve> {
-    // A look that did not see everything lists nothing: it says neither yes nor no. And what was there
-    // on top of a spike is gone.
-    let counts = |look: &&Look| {
-        let whole = !look.reserved.is_empty() || look.incomplete.is_empty();
-        whole && look.held.as_f64() <= ABOVE * now + LEAST
-    };
-    let looks: Vec<&Look> = looks.iter().map(|(look, _)| look).filter(counts).collect();
-    let (first, last) = (*looks.first()?, *looks.last()?);
-    let held = |look: &Look| look.held.as_f64();
-    let least = (RECENT * (held(last) - held(first))).max(LEAST);
+pub(super) fn touched(looks: &[Taken], now: f64) -> Option<Reserve> {
+    // What was there on top of a spike is gone.
+    let counts = |pieces: &Pieces| pieces.held <= ABOVE * now + LEAST;
+    let looks: Vec<Pieces> = looks
+        .iter()
+        .filter_map(|taken| Pieces::of(&taken.look))
+        .filter(counts)
+        .collect();
+    let (first, last) = (looks.first()?, looks.last()?);
+    let least = (RECENT * (last.held - first.held)).max(LEAST);
     let mut earlier = looks.iter().rev();
-    let before = earlier.find(|look| held(last) - held(look) >= least)?;
-    let grown = held(last) - held(before);
+    let before = earlier.find(|look| last.held - look.held >= least)?;
+    let grown = last.held - before.held;
     let growing: Vec<(&Reserved, f64)> = last
         .reserved
         .iter()
@@ -64,7 +80,7 @@ pub(super) fn touched(looks: &[(Look, Option<u64>)], now: f64) -> Option<Reserve
         (_, many) => format!("{many} blocks"),
     };
     Some(Reserve {
-        end: held(last) + rest.max(0.0),
+        end: last.held + rest.max(0.0),
         left: rest.max(0.0),
         share: (inside / grown).clamp(0.0, 1.0),
         why: format!(
@@ -76,7 +92,7 @@ pub(super) fn touched(looks: &[(Look, Option<u64>)], now: f64) -> Option<Reserve
 }
 
 /// Whether an earlier look shows this piece in a smaller size, in its place or in one that is gone.
-fn was_smaller(piece: &Reserved, looks: &[&Look], last: &Look) -> bool {
+fn was_smaller(piece: &Reserved, looks: &[Pieces], last: &Pieces) -> bool {
     let became = |old: &Reserved| {
         let (size, larger) = (old.size.as_f64(), piece.size.as_f64());
         let grew = size < larger && larger <= MOST_LARGER * size;
@@ -89,7 +105,7 @@ fn was_smaller(piece: &Reserved, looks: &[&Look], last: &Look) -> bool {
 }
 
 /// Whether a block like this one was filled before it: what goes on in the next block does not end with it.
-fn follows_another(piece: &Reserved, looks: &[&Look], last: &Look) -> bool {
+fn follows_another(piece: &Reserved, looks: &[Pieces], last: &Pieces) -> bool {
     let alike = |other: &Reserved| {
         let times = other.size.as_f64() / piece.size.as_f64();
         other.name.is_none() && !piece.is(other) && ALIKE.contains(&times)
@@ -107,7 +123,7 @@ fn is_full(piece: &Reserved) -> bool {
 }
 
 /// What was touched of a piece since an earlier look that has it too; none when it did not grow.
-fn grew(piece: &Reserved, before: &Look) -> Option<f64> {
+fn grew(piece: &Reserved, before: &Pieces) -> Option<f64> {
     let then = before.reserved.iter().find(|other| piece.is(other))?;
     let grew = piece.touched.as_f64() - then.touched.as_f64();
     (then.size == piece.size && grew > 0.0).then_some(grew)
@@ -142,23 +158,20 @@ impl Run {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::look::{Allocator, Counts, LookWhy};
+    use crate::look::{Examiner, Layout, LookWhy, Missing};
     use crate::units::Micros;
 
     const MB: u64 = 1_000_000;
 
-    fn touched(looks: &[(Look, Option<u64>)]) -> Option<Reserve> {
+    fn touched(looks: &[Taken]) -> Option<Reserve> {
         super::touched(looks, f64::INFINITY)
     }
 
-    fn look(held: u64, pieces: &[(u64, u64, u64)]) -> (Look, Option<u64>) {
-        let look = Look {
-            at: Micros(0),
-            id: ProcId { pid: 7, start: 1 },
-            why: LookWhy::Due,
-            parts: Vec::new(),
-            held: Bytes(held * MB),
-            allocator: Allocator::Glibc,
+    fn look(held: u64, pieces: &[(u64, u64, u64)]) -> Taken {
+        let id = ProcId { pid: 7, start: 1 };
+        let mut look = Look::new(Micros(0), id, LookWhy::Due, Examiner::Mappings);
+        look.held = Some(Bytes(held * MB));
+        look.layout = Some(Layout {
             reserved: pieces
                 .iter()
                 .map(|(start, size, touched)| Reserved {
@@ -168,14 +181,9 @@ mod tests {
                     name: None,
                 })
                 .collect(),
-            pools: Vec::new(),
-            python: None,
-            counts: Counts::default(),
-            incomplete: Vec::new(),
-            wall: Micros(1),
-            cpu: Micros(1),
-        };
-        (look, None)
+            ..Layout::default()
+        });
+        Taken { look, step: None }
     }
 
     #[test]
@@ -198,11 +206,11 @@ mod tests {
     /// Every piece of anonymous shared memory is `/dev/zero`: by its name alone each would be the first.
     #[test]
     fn pieces_that_share_a_name_are_told_apart() {
-        let named = |mut look: (Look, Option<u64>)| {
-            for piece in &mut look.0.reserved {
+        let named = |mut taken: Taken| {
+            for piece in taken.look.layout.iter_mut().flat_map(|l| &mut l.reserved) {
                 piece.name = Some("/dev/zero (deleted)".to_owned());
             }
-            look
+            taken
         };
         let looks = [
             named(look(100, &[(1, 40, 4)])),
@@ -266,7 +274,7 @@ mod tests {
     #[test]
     fn a_look_that_saw_only_part_of_it_changes_nothing() {
         let mut blind = look(250, &[]);
-        blind.0.incomplete.push("time ran out".to_owned());
+        blind.look.missing.push(Missing::Unlisted);
         let looks = [
             look(100, &[(1, 1000, 5)]),
             look(200, &[(1, 1000, 105)]),

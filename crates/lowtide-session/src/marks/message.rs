@@ -1,8 +1,13 @@
-//! One datagram of the marks protocol: a JSON object of absolute state.
+//! One datagram of the marks protocol: a JSON object of absolute state, or one thing that happened. It is
+//! understood here once; what comes after sees typed entries.
 
-use lowtide_core::entry::{Entry, EventKind};
+use std::collections::BTreeMap;
+
+use lowtide_core::entry::{Cleanup, Entry, EventKind};
+use lowtide_core::look::{Breakdown, Cost, Cuda, Examiner, Look, LookWhy, Objects};
 use lowtide_core::mark::{Geometry, Mark, MarkSource, Phase};
-use lowtide_core::units::Micros;
+use lowtide_core::process::ProcId;
+use lowtide_core::units::{Bytes, Micros};
 use serde::Deserialize;
 
 /// Larger datagrams are cut by the kernel and then refused as broken JSON.
@@ -25,8 +30,44 @@ struct Message {
     geometry: Option<Geometry>,
     #[serde(default)]
     kind: Saying,
+    look: Option<Counted>,
+    cleanup: Option<BTreeMap<String, i64>>,
+    log: Option<BTreeMap<String, Option<f64>>>,
     record: Option<serde_json::Value>,
     text: Option<String>,
+}
+
+/// What the package counted inside its process.
+#[derive(Deserialize)]
+struct Counted {
+    why: LookWhy,
+    held: Option<Bytes>,
+    /// What counting took, in seconds. The interpreter is held meanwhile, so it is time on a processor.
+    seconds: f64,
+    breakdowns: Vec<Breakdown>,
+    tracked: u64,
+    with_graph: u64,
+    cuda: Option<Cuda>,
+}
+
+impl Counted {
+    fn into_look(self, at: Micros, id: ProcId) -> Look {
+        let took = Micros::from_seconds(self.seconds);
+        Look {
+            held: self.held,
+            cost: Cost {
+                wall: took,
+                cpu: took,
+            },
+            breakdowns: self.breakdowns,
+            objects: Some(Objects {
+                tracked: self.tracked,
+                with_graph: self.with_graph,
+                cuda: self.cuda,
+            }),
+            ..Look::new(at, id, self.why, Examiner::Callback)
+        }
+    }
 }
 
 #[derive(Default, Deserialize)]
@@ -34,17 +75,27 @@ struct Message {
 enum Saying {
     #[default]
     Mark,
+    Look,
+    Cleanup,
+    Log,
     Record,
     Note,
 }
 
-/// Reads one datagram; what cannot be understood is left out, never an error.
-pub fn read(bytes: &[u8], started: u64, now: Micros) -> Option<Entry> {
+/// Reads one datagram; what cannot be understood is left out, never an error. `who` tells which process
+/// of the tree a pid is now: a look into one that is none of ours is no news.
+pub fn read(
+    bytes: &[u8],
+    started: u64,
+    now: Micros,
+    who: impl Fn(u32) -> Option<ProcId>,
+) -> Option<Entry> {
     let message: Message = serde_json::from_slice(bytes).ok()?;
     if message.v != 1 {
         return None;
     }
     let at = moment(message.t, started, now);
+    let pid = message.pid.unwrap_or_default();
     Some(match message.kind {
         Saying::Mark => Entry::Mark(Mark {
             at,
@@ -58,9 +109,22 @@ pub fn read(bytes: &[u8], started: u64, now: Micros) -> Option<Entry> {
             examples: message.examples,
             geometry: message.geometry,
         }),
+        Saying::Look => Entry::Look(message.look?.into_look(at, who(pid)?)),
+        Saying::Cleanup => Entry::Cleanup(Cleanup {
+            at,
+            pid,
+            freed: message.cleanup?,
+        }),
+        Saying::Log => {
+            let numbers = message.log?.into_iter();
+            // A loss that went to NaN arrives as null.
+            let values = numbers.filter_map(|(name, value)| Some((name, value?)));
+            let values = values.collect();
+            Entry::Log { at, pid, values }
+        }
         Saying::Record => Entry::Record {
             at,
-            pid: message.pid.unwrap_or_default(),
+            pid,
             json: message.record?.to_string(),
         },
         Saying::Note => Entry::Event {
@@ -87,6 +151,7 @@ fn moment(sent: Option<u64>, started: u64, now: Micros) -> Micros {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use lowtide_core::look::By;
     use proptest::prelude::*;
 
     #[test]
@@ -98,15 +163,69 @@ mod tests {
         assert_eq!(moment(Some(1_000_000_000), 0, now), now);
     }
 
+    fn nobody(_: u32) -> Option<ProcId> {
+        None
+    }
+
+    #[test]
+    fn what_the_package_counts_is_a_look() {
+        let sent = br#"{"v":1,"pid":7,"step":3,"kind":"look","look":{"why":"due","held":5000,"seconds":0.25,
+            "tracked":500,"with_graph":2,"cuda":{"allocated":7,"reserved":9,"peak":9},"later":1,
+            "breakdowns":[
+                {"by":"device","parts":[{"name":"cpu","count":10,"bytes":4000},
+                    {"name":"cuda","count":3,"bytes":70,"held":false}]},
+                {"by":"tensor-group","parts":[{"name":"cpu float32[3]","count":12,"bytes":4000}],
+                    "rest":{"parts":2,"count":3,"bytes":80}},
+                {"by":"coroutine","parts":[{"name":"main","count":1}]}]}}"#;
+        let id = ProcId { pid: 7, start: 9 };
+        let Some(Entry::Look(look)) = read(sent, 0, Micros(1), |pid| (pid == 7).then_some(id))
+        else {
+            panic!("no look");
+        };
+        assert_eq!((look.id, look.held), (id, Some(Bytes(5000))));
+        assert_eq!(
+            (look.examiner.clone(), look.cost.cpu),
+            (Examiner::Callback, Micros(250_000))
+        );
+        let devices = look.breakdown(&By::Device).unwrap();
+        let cuda = devices.part("cuda").unwrap();
+        assert_eq!((cuda.bytes, cuda.held), (Some(Bytes(70)), false));
+        assert_eq!(look.breakdown(&By::TensorGroup).unwrap().count(), 15);
+        let unheard_of = By::Other("coroutine".to_owned());
+        assert_eq!(look.breakdown(&unheard_of).unwrap().count(), 1);
+        let objects = look.objects.unwrap();
+        assert_eq!((objects.tracked, objects.with_graph), (500, 2));
+        assert_eq!(objects.cuda.unwrap().reserved, Bytes(9));
+        assert_eq!(
+            read(sent, 0, Micros(1), nobody),
+            None,
+            "a process of others"
+        );
+    }
+
+    #[test]
+    fn clean_ups_and_logs_are_understood() {
+        let sent = br#"{"v":1,"pid":7,"kind":"cleanup","cleanup":{"gc":-4096,"trim":8192}}"#;
+        let Some(Entry::Cleanup(cleanup)) = read(sent, 0, Micros(1), nobody) else {
+            panic!("no clean-up");
+        };
+        assert_eq!((cleanup.freed["gc"], cleanup.freed["trim"]), (-4096, 8192));
+        let sent = br#"{"v":1,"pid":7,"kind":"log","log":{"loss":1.5,"grad_norm":null}}"#;
+        let Some(Entry::Log { values, .. }) = read(sent, 0, Micros(1), nobody) else {
+            panic!("no log");
+        };
+        assert_eq!(values, BTreeMap::from([("loss".to_owned(), 1.5)]));
+    }
+
     #[test]
     fn another_version_is_left_out() {
-        assert_eq!(read(br#"{"v":2,"step":1}"#, 0, Micros(1)), None);
+        assert_eq!(read(br#"{"v":2,"step":1}"#, 0, Micros(1), nobody), None);
     }
 
     proptest! {
         #[test]
         fn nothing_a_sender_writes_can_hurt(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
-            read(&bytes, 0, Micros(1));
+            read(&bytes, 0, Micros(1), nobody);
         }
     }
 }

@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use lowtide_core::entry::Entry;
+use lowtide_core::process::ProcId;
 use lowtide_core::units::Micros;
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
 
@@ -105,9 +106,14 @@ impl Inbox {
         }
     }
 
-    /// The marks, records and notes that came since the last call, oldest first.
+    /// The marks, looks and notes that came since the last call, oldest first.
     /// `started` is the monotonic clock (ns) at the run's beginning, `now` the time since then.
-    pub fn drain(&mut self, started: u64, now: Micros) -> Vec<Entry> {
+    pub fn drain(
+        &mut self,
+        started: u64,
+        now: Micros,
+        who: impl Fn(u32) -> Option<ProcId>,
+    ) -> Vec<Entry> {
         let mut entries = Vec::new();
         for _ in 0..TAKEN_PER_TURN {
             let Some((length, uid)) = self.receive() else {
@@ -117,7 +123,8 @@ impl Inbox {
             if uid != self.uid && uid != 0 {
                 continue;
             }
-            entries.extend(message::read(&self.buffer[..length], started, now));
+            let datagram = &self.buffer[..length];
+            entries.extend(message::read(datagram, started, now, &who));
         }
         entries
     }
@@ -237,7 +244,7 @@ mod tests {
             &inbox,
             r#"{"v":1,"seq":2,"t":1600000000,"pid":7,"kind":"record","record":{"a":1}}"#,
         );
-        let entries = inbox.drain(1_000_000_000, Micros(900_000));
+        let entries = inbox.drain(1_000_000_000, Micros(900_000), |_| None);
         let [Entry::Mark(mark), Entry::Record { pid, json, .. }] = &entries[..] else {
             panic!("{entries:?}");
         };

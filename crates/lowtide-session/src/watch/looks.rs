@@ -283,7 +283,7 @@ impl Looks {
         match &answer {
             Ok(look) => {
                 spent.looks += 1;
-                spent.cpu = Micros(spent.cpu.0 + look.cpu.0);
+                spent.cpu = Micros(spent.cpu.0 + look.cost.cpu.0);
             }
             Err(gap) => {
                 let seen = gap.who.and_then(|id| self.schedule.processes.get_mut(&id));

@@ -329,7 +329,8 @@ impl Watch {
     pub fn take_marks(&mut self) {
         let now = self.clock.now();
         let Some(inbox) = &mut self.inbox else { return };
-        for entry in inbox.drain(self.clock.started_ns(), now) {
+        let run = &self.run;
+        for entry in inbox.drain(self.clock.started_ns(), now, |pid| run.living(pid)) {
             self.enter(entry);
         }
     }

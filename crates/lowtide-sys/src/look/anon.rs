@@ -3,7 +3,7 @@
 //! in one row; and it parts them by what was asked for with `madvise`, so a block can go on in the
 //! next one. Each reader claims the stretches it knows; what is left is a stack's or nobody's.
 
-use lowtide_core::look::{Allocator, Kind};
+use lowtide_core::look::{Allocator, MemoryClass, Missing};
 use lowtide_core::units::Bytes;
 use rustix::io::Errno;
 
@@ -12,9 +12,9 @@ use super::glibc::walk::{Heap, Owner, walk};
 use super::glibc::{Window, arenas, cached};
 use super::ledger::{Blocks, Ledger};
 use super::pymalloc::{self, Shape};
+use super::refusal;
 use super::reserved::Reserves;
 use super::subject::Subject;
-use super::{refusal, unknown_allocator};
 use crate::memory::{Mapping, Memory, Pages};
 
 /// Mappings above this length with less than one page in so many are not gone through: `pagemap`
@@ -93,7 +93,7 @@ impl<'a, M: Memory> Anon<'a, M> {
             // All of it is one block's: no page needs to be asked for.
             let mut blocks = Blocks::default();
             self.block(&mut blocks, block, mapping, (mapping.anon, mapping.swap));
-            self.ledger.add_blocks(Kind::GlibcMapped, &blocks);
+            self.ledger.add_blocks(MemoryClass::GlibcMapped, &blocks);
             return;
         }
         if mapping.anon == 0 {
@@ -181,7 +181,7 @@ impl<'a, M: Memory> Anon<'a, M> {
             let (from, to) = ((*from).max(pages.start()), (*to).min(pages.end()));
             let bytes = pages.bytes(from, to);
             claims.add(from, to, bytes);
-            self.ledger.add(Kind::Program, bytes);
+            self.ledger.add(MemoryClass::Program, bytes);
         }
     }
 
@@ -201,8 +201,8 @@ impl<'a, M: Memory> Anon<'a, M> {
             if pools.spans.is_empty() {
                 continue;
             }
-            self.ledger.add_blocks(Kind::PythonLive, &pools.live);
-            self.ledger.add(Kind::PythonSlack, pools.slack);
+            self.ledger.add_blocks(MemoryClass::PythonLive, &pools.live);
+            self.ledger.add(MemoryClass::PythonSlack, pools.slack);
             for (from, to) in pools.spans {
                 claims.add(from, to, pages.bytes(from, to));
             }
@@ -240,10 +240,10 @@ impl<'a, M: Memory> Anon<'a, M> {
         let understood = resident.saturating_sub(heap.lost);
         claims.add(from, to, understood);
         self.lost += heap.lost;
-        self.ledger.add_blocks(Kind::GlibcLive, &heap.live);
-        self.ledger.add(Kind::GlibcFree, heap.free);
+        self.ledger.add_blocks(MemoryClass::GlibcLive, &heap.live);
+        self.ledger.add(MemoryClass::GlibcFree, heap.free);
         let holes = understood.saturating_sub(heap.live.bytes + heap.free);
-        self.ledger.add(Kind::GlibcHoles, holes);
+        self.ledger.add(MemoryClass::GlibcHoles, holes);
     }
 
     /// Nothing kept it from finding every block.
@@ -282,10 +282,10 @@ impl<'a, M: Memory> Anon<'a, M> {
             }
             .min(left);
         }
-        self.ledger.add(Kind::Stack, stack);
+        self.ledger.add(MemoryClass::Stack, stack);
         let name = if name.is_empty() { "no name" } else { name };
         self.ledger
-            .add_member(Kind::OtherAnon, name, 1, left - stack);
+            .add_member(MemoryClass::OtherAnon, name, 1, left - stack);
     }
 
     /// It ended under the look: what was read is no picture of it.
@@ -294,31 +294,26 @@ impl<'a, M: Memory> Anon<'a, M> {
         refused == Some(Errno::SRCH)
     }
 
-    /// What this could not see, in words.
-    pub fn what_is_missing(&self, held: u64, incomplete: &mut Vec<String>) {
+    /// What this could not see.
+    pub fn what_is_missing(&self, held: u64, missing: &mut Vec<Missing>) {
         if let Some(errno) = self.memory.and_then(M::refused) {
-            incomplete.push(refusal(errno, "the process's memory".as_ref()));
+            missing.push(refusal(errno, "the process's memory"));
         }
-        incomplete.extend(unknown_allocator(self.subject.allocator).map(str::to_owned));
-        if self
-            .subject
-            .python
-            .is_some_and(|python| python.free_threaded)
-        {
-            incomplete
-                .push("Python without the GIL: its small objects cannot be told apart".to_owned());
+        let allocator = self.subject.allocator;
+        if allocator != Allocator::Glibc {
+            missing.push(Missing::UnknownAllocator { allocator });
+        }
+        let python = self.subject.python;
+        if python.is_some_and(|python| python.free_threaded) {
+            missing.push(Missing::FreeThreaded);
         }
         if self.lost > WORTH_TELLING.max(held / ONE_IN) {
-            incomplete.push(format!(
-                "{} of malloc's heaps could not be made out",
-                Bytes(self.lost)
-            ));
+            let bytes = Bytes(self.lost);
+            missing.push(Missing::BrokenHeaps { bytes });
         }
         if self.sparse > 0 {
-            incomplete.push(format!(
-                "{} in reserved address space of gigabytes was not gone through",
-                Bytes(self.sparse)
-            ));
+            let bytes = Bytes(self.sparse);
+            missing.push(Missing::Sparse { bytes });
         }
     }
 }

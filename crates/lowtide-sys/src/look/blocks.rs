@@ -2,7 +2,7 @@
 //! apart: how much of each is resident, also where the kernel parted the mapping or where it is too
 //! long to be gone through. Large ones go to [`super::reserved`].
 
-use lowtide_core::look::{Allocator, Kind};
+use lowtide_core::look::{Allocator, MemoryClass};
 
 use super::anon::{Anon, Claims};
 use super::glibc::mapped::{self, Block};
@@ -59,7 +59,7 @@ impl<M: Memory> Anon<'_, M> {
             self.block(&mut blocks, block, mapping, (bytes, swapped));
             claims.add(start, end, bytes);
         }
-        self.ledger.add_blocks(Kind::GlibcMapped, &blocks);
+        self.ledger.add_blocks(MemoryClass::GlibcMapped, &blocks);
     }
 
     /// Bytes of a mapping that were read and never written: the page of zeros stands in for them, which
@@ -129,7 +129,7 @@ impl<M: Memory> Anon<'_, M> {
             self.block(&mut blocks, block, mapping, (bytes, swapped));
             known += bytes;
         }
-        self.ledger.add_blocks(Kind::GlibcMapped, &blocks);
+        self.ledger.add_blocks(MemoryClass::GlibcMapped, &blocks);
         known
     }
 }

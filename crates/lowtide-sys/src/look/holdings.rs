@@ -1,7 +1,7 @@
 //! What a process holds, mapping by mapping: each is sorted by its name, and anonymous memory is taken
 //! apart ([`super::anon`]).
 
-use lowtide_core::look::{Counts, Kind};
+use lowtide_core::look::{Counts, MemoryClass, Missing};
 use lowtide_core::sample::GapWhy;
 use lowtide_core::units::Bytes;
 
@@ -23,8 +23,8 @@ pub struct Holdings {
     /// Counted where the parts were: the counters of `status` are read a look later, and a training loop
     /// takes and frees tens of megabytes in between. What it frees meanwhile is in no part.
     pub held: u64,
-    /// What could not be seen, in words.
-    pub missing: Vec<String>,
+    /// What could not be seen.
+    pub missing: Vec<Missing>,
 }
 
 impl Holdings {
@@ -49,7 +49,7 @@ impl Holdings {
             };
             match sort {
                 Sort::Heap | Sort::Anon => anon.take_apart(mapping, name, before, reach),
-                Sort::Stack => anon.ledger.add(Kind::Stack, mapping.anon),
+                Sort::Stack => anon.ledger.add(MemoryClass::Stack, mapping.anon),
                 Sort::Kernel => {}
                 Sort::Shared | Sort::File | Sort::Device => {
                     backed(&mut anon.ledger, *sort, mapping, name, &subject.programs);
@@ -83,16 +83,21 @@ fn backed(ledger: &mut Ledger, sort: Sort, mapping: &Mapping, name: &str, progra
     let of_file = mapping.rss.saturating_sub(mapping.anon);
     let file = taxonomy::file_name(name);
     if programs.files.contains(name) {
-        ledger.add_member(Kind::Program, file, 1, mapping.anon);
+        ledger.add_member(MemoryClass::Program, file, 1, mapping.anon);
     } else {
-        ledger.add_member(Kind::FileDirty, file, 1, mapping.anon);
+        ledger.add_member(MemoryClass::FileDirty, file, 1, mapping.anon);
     }
     match sort {
         Sort::Shared => {
-            ledger.add_member(Kind::Shared, &taxonomy::shared_name(name), 1, of_file);
+            ledger.add_member(
+                MemoryClass::Shared,
+                &taxonomy::shared_name(name),
+                1,
+                of_file,
+            );
         }
-        Sort::Device => ledger.add_member(Kind::Device, file, 1, of_file),
-        _ => ledger.add_member(Kind::FileClean, file, 1, of_file),
+        Sort::Device => ledger.add_member(MemoryClass::Device, file, 1, of_file),
+        _ => ledger.add_member(MemoryClass::FileClean, file, 1, of_file),
     }
 }
 
@@ -146,9 +151,12 @@ mod tests {
         (holdings.held, holdings.ledger.into_parts())
     }
 
-    fn bytes(parts: &[Part], kind: Kind) -> u64 {
-        let parts = parts.iter().filter(|part| part.kind == kind);
-        parts.map(|part| part.bytes.0).sum()
+    fn bytes(parts: &[Part], class: MemoryClass) -> u64 {
+        let parts = parts.iter().filter(|part| part.class == Some(class));
+        parts
+            .filter_map(|part| part.bytes)
+            .map(|bytes| bytes.0)
+            .sum()
     }
 
     fn words(words: &[u64]) -> Vec<u8> {
@@ -173,14 +181,18 @@ mod tests {
         };
         let (subject, image) = process([&heap, &block, &[], &[]]);
         let (held, parts) = apart(&subject, Some(&image));
-        assert_eq!(bytes(&parts, Kind::GlibcLive), 0x1000);
-        assert_eq!(bytes(&parts, Kind::GlibcMapped), 9 * PAGE);
-        assert_eq!(bytes(&parts, Kind::OtherAnon), (7 + 8) * PAGE);
-        let sum: u64 = parts.iter().map(|part| part.bytes.0).sum();
+        assert_eq!(bytes(&parts, MemoryClass::GlibcLive), 0x1000);
+        assert_eq!(bytes(&parts, MemoryClass::GlibcMapped), 9 * PAGE);
+        assert_eq!(bytes(&parts, MemoryClass::OtherAnon), (7 + 8) * PAGE);
+        let sum: u64 = parts
+            .iter()
+            .filter_map(|part| part.bytes)
+            .map(|bytes| bytes.0)
+            .sum();
         assert_eq!((sum, image.gone()), (held, 0));
         // Without a way to its memory, all is nobody's but what names say.
         let (held, blind) = apart(&subject, None);
-        assert_eq!(bytes(&blind, Kind::OtherAnon), held);
+        assert_eq!(bytes(&blind, MemoryClass::OtherAnon), held);
     }
 
     proptest! {
@@ -199,7 +211,7 @@ mod tests {
             let [a, b, c, d] = &contents;
             let (subject, image) = process([a, b, c, d]);
             let (held, parts) = apart(&subject, Some(&image));
-            let sum: u64 = parts.iter().map(|part| part.bytes.0).sum();
+            let sum: u64 = parts.iter().filter_map(|part| part.bytes).map(|bytes| bytes.0).sum();
             prop_assert_eq!(sum, held, "{:#?}", parts);
             prop_assert_eq!(image.gone(), 0);
         }

@@ -1,9 +1,9 @@
-//! The account of a look: bytes by kind, each with its members. All readers of a look write here, the
+//! The account of a look: bytes by class of memory, each with its members. All readers of a look write here, the
 //! `Look` is made from it.
 
 use std::collections::{BTreeMap, HashMap};
 
-use lowtide_core::look::{Kind, Part, PartMember};
+use lowtide_core::look::{MemoryClass, Part, PartMember};
 use lowtide_core::units::{Bytes, show_bytes};
 
 /// Members that a part names: enough to find in two looks the one that grew, small enough to record.
@@ -11,7 +11,7 @@ const MEMBERS: usize = 24;
 
 #[derive(Debug, Default)]
 pub struct Ledger {
-    parts: BTreeMap<Kind, Account>,
+    parts: BTreeMap<MemoryClass, Account>,
 }
 
 #[derive(Debug, Default)]
@@ -23,20 +23,20 @@ struct Account {
 
 impl Ledger {
     /// Adds bytes that have no member worth naming.
-    pub fn add(&mut self, kind: Kind, bytes: u64) {
+    pub fn add(&mut self, class: MemoryClass, bytes: u64) {
         if bytes > 0 {
-            self.parts.entry(kind).or_default().bytes += bytes;
+            self.parts.entry(class).or_default().bytes += bytes;
         }
     }
 
-    pub fn add_member(&mut self, kind: Kind, name: &str, count: u64, bytes: u64) {
+    pub fn add_member(&mut self, class: MemoryClass, name: &str, count: u64, bytes: u64) {
         if bytes == 0 {
             return;
         }
         let Account {
             bytes: total,
             members,
-        } = self.parts.entry(kind).or_default();
+        } = self.parts.entry(class).or_default();
         *total += bytes;
         if !members.contains_key(name) {
             members.insert(name.to_owned(), (0, 0));
@@ -47,14 +47,14 @@ impl Ledger {
         }
     }
 
-    pub fn add_blocks(&mut self, kind: Kind, blocks: &Blocks) {
+    pub fn add_blocks(&mut self, class: MemoryClass, blocks: &Blocks) {
         for (name, count, bytes) in blocks.classes() {
-            self.add_member(kind, &name, count, bytes);
+            self.add_member(class, &name, count, bytes);
         }
     }
 
     pub fn into_parts(self) -> Vec<Part> {
-        let part = |(kind, account): (Kind, Account)| {
+        let part = |(class, account): (MemoryClass, Account)| {
             let mut members: Vec<PartMember> = account
                 .members
                 .into_iter()
@@ -66,11 +66,7 @@ impl Ledger {
                 .collect();
             members.sort_by(|a, b| (b.bytes, &a.name).cmp(&(a.bytes, &b.name)));
             members.truncate(MEMBERS);
-            Part {
-                kind,
-                bytes: Bytes(account.bytes),
-                members,
-            }
+            Part::of_class(class, Bytes(account.bytes), members)
         };
         self.parts.into_iter().map(part).collect()
     }
@@ -156,10 +152,10 @@ mod tests {
     fn the_largest_members_are_named() {
         let mut ledger = Ledger::default();
         for index in 0..100 {
-            ledger.add_member(Kind::Shared, &format!("{index}"), 1, index);
+            ledger.add_member(MemoryClass::Shared, &format!("{index}"), 1, index);
         }
         let parts = ledger.into_parts();
-        assert_eq!(parts[0].bytes, Bytes(99 * 100 / 2));
+        assert_eq!(parts[0].bytes, Some(Bytes(99 * 100 / 2)));
         assert_eq!(parts[0].members.len(), MEMBERS);
         assert_eq!(parts[0].members[0].name, "99");
     }

@@ -5,7 +5,7 @@
 //! (`anon`) by what its owners leave in it: heads of CPython's pools (`pymalloc`), glibc's chunks
 //! (`glibc`, `blocks`), the tables of ELF files (`programs`). Pieces that were asked for as a whole are
 //! listed with what of them was touched (`reserved`). What the kernel refuses or time does not allow is
-//! said in `incomplete`, and the bytes stay in a wider class. All reading is through [`crate::memory`].
+//! said in `missing`, and the bytes stay in a wider class. All reading is through [`crate::memory`].
 
 mod anon;
 mod blocks;
@@ -20,10 +20,12 @@ mod taxonomy;
 
 use std::time::{Duration, Instant};
 
-use lowtide_core::look::{Allocator, CHANGED, Kind, Look, LookWhy, Part, TIME_RAN_OUT};
+use lowtide_core::look::{
+    Breakdown, By, Cost, Examiner, Layout, Look, LookWhy, MemoryClass, Missing, Part,
+};
 use lowtide_core::process::ProcId;
 use lowtide_core::sample::{Gap, GapWhy};
-use lowtide_core::units::{Bytes, Micros, show_bytes};
+use lowtide_core::units::{Bytes, Micros};
 use rustix::io::Errno;
 
 use self::holdings::Holdings;
@@ -52,31 +54,31 @@ pub fn take(proc: &Proc, id: ProcId, options: Options) -> Result<Look, Gap> {
     is_same(proc, id)?;
     let mappings = Mappings::with_sizes(proc, id.pid, deadline)
         .map_err(|errno| gap(id, "smaps", proc::why(errno)))?;
-    let mut incomplete = Vec::new();
+    let mut missing = Vec::new();
     if mappings.is_cut {
-        incomplete.push("not all mappings could be listed in time".to_owned());
+        missing.push(Missing::Unlisted);
     }
     let subject = Subject::new(proc, id.pid, mappings);
     let memory = Live::open(proc, id.pid, deadline);
     if let Err(errno) = &memory {
-        incomplete.push(refusal(*errno, &proc.path(id.pid, "pagemap")));
+        let pagemap = proc.path(id.pid, "pagemap");
+        missing.push(refusal(*errno, &pagemap.to_string_lossy()));
     }
     let holdings = Holdings::of(&subject, memory.as_ref().ok());
     let mut holdings = holdings.map_err(|why| gap(id, "memory", why))?;
-    incomplete.append(&mut holdings.missing);
+    missing.append(&mut holdings.missing);
     // Read last, to see what changed meanwhile.
     let status = status(proc, id)?;
     holdings.counts.threads = u64::from(status.threads);
-    holdings.ledger.add(Kind::Swapped, status.swap.0);
+    holdings.ledger.add(MemoryClass::Swapped, status.swap.0);
     let parts = holdings.ledger.into_parts();
-    incomplete.extend(unsteady(&parts, status.anon + status.shmem + status.swap));
+    missing.extend(unsteady(&parts, status.anon + status.shmem + status.swap));
     let is_late = deadline.is_over();
     if is_late {
-        incomplete.push(format!(
-            "{TIME_RAN_OUT} after {:.1} s of work in {:.1} s: what was not read yet counts as other anonymous memory",
-            processor_time().since(cpu).seconds(),
-            began.elapsed().as_secs_f64()
-        ));
+        missing.push(Missing::TimeRanOut {
+            work: processor_time().since(cpu),
+            wall: Micros::from_seconds(began.elapsed().as_secs_f64()),
+        });
     }
     let reserves = holdings.reserves.filter(|_| !is_late);
     let reserved = reserves.map_or_else(Vec::new, |reserves| reserves.finish(proc, id.pid));
@@ -84,19 +86,21 @@ pub fn take(proc: &Proc, id: ProcId, options: Options) -> Result<Look, Gap> {
     // A pid that went to somebody else meanwhile would give a mixture of two processes.
     is_same(proc, id)?;
     Ok(Look {
-        at: options.at,
-        id,
-        why: options.why,
-        parts,
-        held: Bytes(holdings.held) + status.swap,
-        allocator: subject.allocator,
-        reserved,
-        pools: taxonomy::pools(subject.mappings.files(), cfg!(target_arch = "aarch64")),
-        python,
-        counts: holdings.counts,
-        incomplete,
-        wall: Micros(u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX)),
-        cpu: processor_time().since(cpu),
+        held: Some(Bytes(holdings.held) + status.swap),
+        missing,
+        breakdowns: vec![Breakdown::new(By::Mapping, parts)],
+        layout: Some(Layout {
+            allocator: subject.allocator,
+            reserved,
+            pools: taxonomy::pools(subject.mappings.files(), cfg!(target_arch = "aarch64")),
+            python,
+            counts: holdings.counts,
+        }),
+        cost: Cost {
+            wall: Micros::from_seconds(began.elapsed().as_secs_f64()),
+            cpu: processor_time().since(cpu),
+        },
+        ..Look::new(options.at, id, options.why, Examiner::Mappings)
     })
 }
 
@@ -128,41 +132,22 @@ fn gap(id: ProcId, what: &str, why: GapWhy) -> Gap {
     }
 }
 
-/// Why something could not be read, and what to do.
-fn refusal(errno: Errno, what: &std::path::Path) -> String {
-    let why = match errno {
-        Errno::ACCESS | Errno::PERM => {
-            "denied; it takes the same user and no ptrace_scope, or CAP_SYS_PTRACE".to_owned()
-        }
-        other => other.to_string(),
-    };
-    format!(
-        "{} could not be read ({why}): only mappings were told apart",
-        what.display()
-    )
+/// Why something could not be read.
+fn refusal(errno: Errno, what: &str) -> Missing {
+    let what = what.to_owned();
+    match errno {
+        Errno::ACCESS | Errno::PERM => Missing::Denied { what },
+        other => Missing::Failed {
+            what,
+            error: other.to_string(),
+        },
+    }
 }
 
 /// Says when the process allocated or freed so much meanwhile that the parts are not those of one moment.
-fn unsteady(parts: &[Part], held: Bytes) -> Option<String> {
-    let of_held = parts.iter().filter(|part| part.kind.is_held());
-    let sum: Bytes = of_held.map(|part| part.bytes).sum();
-    let off = sum.as_f64() - held.as_f64();
-    (off.abs() > UNSTEADY * held.as_f64()).then(|| {
-        format!(
-            "{CHANGED} by {} while it was looked at: the parts are not those of one moment",
-            show_bytes(off.abs())
-        )
-    })
-}
-
-/// What stays unsaid about an allocator that cannot be walked.
-fn unknown_allocator(allocator: Allocator) -> Option<&'static str> {
-    match allocator {
-        Allocator::Glibc => None,
-        Allocator::Jemalloc => Some("malloc is jemalloc's: its blocks cannot be told apart"),
-        Allocator::Tcmalloc => Some("malloc is tcmalloc's: its blocks cannot be told apart"),
-        Allocator::Mimalloc => Some("malloc is mimalloc's: its blocks cannot be told apart"),
-        Allocator::Musl => Some("malloc is musl's: its blocks cannot be told apart"),
-        Allocator::Unknown => Some("no known malloc was found: its blocks cannot be told apart"),
-    }
+fn unsteady(parts: &[Part], held: Bytes) -> Option<Missing> {
+    let of_held = parts.iter().filter(|part| part.held);
+    let sum: Bytes = of_held.filter_map(|part| part.bytes).sum();
+    let by = Bytes(sum.0.abs_diff(held.0));
+    (by.as_f64() > UNSTEADY * held.as_f64()).then_some(Missing::Changed { by })
 }

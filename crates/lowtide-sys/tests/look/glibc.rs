@@ -1,12 +1,12 @@
 //! glibc's blocks in real programs: planted ones, freed ones, cached ones, on targets that run on.
 
-use lowtide_core::look::{Kind, Look};
+use lowtide_core::look::{Look, MemoryClass};
 
 use crate::job::Job;
-use crate::{look_into, near, sum, target};
+use crate::{held, layout, look_into, near, parts, sum, target};
 
-fn count(look: &Look, kind: Kind, name: &str) -> u64 {
-    let part = look.parts.iter().find(|part| part.kind == kind);
+fn count(look: &Look, class: MemoryClass, name: &str) -> u64 {
+    let part = parts(look).iter().find(|part| part.class == Some(class));
     let mut members = part.into_iter().flat_map(|part| &part.members);
     members
         .find(|member| member.name == name)
@@ -22,11 +22,11 @@ fn planted_blocks_are_found_while_the_target_runs() {
     let mut looks = Vec::new();
     for _ in 0..5 {
         let look = look_into(&job);
-        assert_eq!(look.counts.arenas, 2, "{look:#?}");
+        assert_eq!(layout(&look).counts.arenas, 2, "{look:#?}");
         // malloc(200) and malloc(456), 20,000 each: in the main heap, in the heaps of two threads.
         // Some get 16 bytes more, where splitting a free block would leave less than a block.
         let found = |names: [&str; 2]| -> u64 {
-            let of = |name| count(&look, Kind::GlibcLive, name);
+            let of = |name| count(&look, MemoryClass::GlibcLive, name);
             names.into_iter().map(of).sum()
         };
         looks.push((
@@ -46,7 +46,7 @@ fn what_malloc_trim_returns_is_foreseen() {
     let mut job = target("trim");
     job.until("ready");
     let look = look_into(&job);
-    let foreseen = look.bytes(Kind::GlibcFree).as_f64();
+    let foreseen = look.bytes(MemoryClass::GlibcFree).as_f64();
     job.tell();
     let returned: f64 = job.until("trimmed").parse().unwrap();
     assert!(returned > 20e6, "{returned}");
@@ -56,13 +56,13 @@ fn what_malloc_trim_returns_is_foreseen() {
     );
     let after = look_into(&job);
     assert!(
-        after.bytes(Kind::GlibcFree).as_f64() < 0.02 * returned,
+        after.bytes(MemoryClass::GlibcFree).as_f64() < 0.02 * returned,
         "{after:#?}"
     );
     // What is in use is the same before and after; the holes are what trimming cannot return.
-    let live = look.bytes(Kind::GlibcLive).as_f64();
+    let live = look.bytes(MemoryClass::GlibcLive).as_f64();
     assert!(
-        near(after.bytes(Kind::GlibcLive).as_f64(), live, 0.01),
+        near(after.bytes(MemoryClass::GlibcLive).as_f64(), live, 0.01),
         "{after:#?}"
     );
 }
@@ -73,12 +73,12 @@ fn cached_blocks_are_not_in_use() {
     job.until("ready");
     let look = look_into(&job);
     assert!(
-        count(&look, Kind::GlibcLive, "80 B blocks") < 1000,
+        count(&look, MemoryClass::GlibcLive, "80 B blocks") < 1000,
         "{look:#?}"
     );
     // malloc_trim would join them and return nearly all.
     assert!(
-        near(look.bytes(Kind::GlibcFree).as_f64(), 8e6, 0.05),
+        near(look.bytes(MemoryClass::GlibcFree).as_f64(), 8e6, 0.05),
         "{look:#?}"
     );
 }
@@ -89,10 +89,10 @@ fn blocks_of_their_own_are_told_from_their_neighbours() {
     job.until("ready");
     let look = look_into(&job);
     assert!(
-        near(look.bytes(Kind::GlibcMapped).as_f64(), 30.1e6, 0.01),
+        near(look.bytes(MemoryClass::GlibcMapped).as_f64(), 30.1e6, 0.01),
         "{look:#?}"
     );
-    let other = look.bytes(Kind::OtherAnon).as_f64();
+    let other = look.bytes(MemoryClass::OtherAnon).as_f64();
     assert!(near(other, 30.0 * 8192.0, 0.2), "{look:#?}");
 }
 
@@ -101,7 +101,7 @@ fn blocks_of_their_own_are_told_from_their_neighbours() {
 fn untouched_pages_stay_untouched() {
     let mut job = target("untouched");
     job.until("ready");
-    let before = look_into(&job).held.as_f64();
+    let before = held(&look_into(&job));
     look_into(&job);
     job.tell();
     let after: f64 = job.until("done").parse().unwrap();
@@ -114,6 +114,6 @@ fn an_unknown_malloc_is_said() {
     let mut job = Job::start(std::process::Command::new(crate::built(&["-static"])).arg("mapped"));
     job.until("ready");
     let look = look_into(&job);
-    assert!(!look.incomplete.is_empty());
-    assert!(near(sum(&look), look.held.as_f64(), 0.02), "{look:#?}");
+    assert!(!look.missing.is_empty());
+    assert!(near(sum(&look), held(&look), 0.02), "{look:#?}");
 }

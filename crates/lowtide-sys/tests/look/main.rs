@@ -13,10 +13,10 @@ use std::process::Command;
 use std::time::Duration;
 
 use job::Job;
-use lowtide_core::look::{Look, LookWhy};
+use lowtide_core::look::{By, Layout, Look, LookWhy, Part};
 use lowtide_core::process::ProcId;
 use lowtide_core::sample::Gap;
-use lowtide_core::units::Micros;
+use lowtide_core::units::{Bytes, Micros};
 use lowtide_sys::look;
 use lowtide_sys::proc::{Proc, stat};
 use lowtide_testing::Starts;
@@ -70,8 +70,20 @@ fn look_into(job: &Job) -> Look {
 
 /// What the parts say the process holds.
 fn sum(look: &Look) -> f64 {
-    let parts = look.parts.iter().filter(|part| part.kind.is_held());
-    parts.map(|part| part.bytes.as_f64()).sum()
+    let parts = parts(look).iter().filter(|part| part.held);
+    parts.filter_map(|part| part.bytes).map(Bytes::as_f64).sum()
+}
+
+fn parts(look: &Look) -> &[Part] {
+    &look.breakdown(&By::Mapping).unwrap().parts
+}
+
+fn held(look: &Look) -> f64 {
+    look.held.unwrap().as_f64()
+}
+
+fn layout(look: &Look) -> &Layout {
+    look.layout.as_ref().unwrap()
 }
 
 fn near(value: f64, truth: f64, share: f64) -> bool {

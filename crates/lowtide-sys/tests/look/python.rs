@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use lowtide_core::look::{Kind, PythonVersion};
+use lowtide_core::look::{MemoryClass, PythonVersion};
 use lowtide_testing::Starts;
 
 use crate::job::Job;
-use crate::{look_into, near, sum};
+use crate::{held, layout, look_into, near, parts, sum};
 
 /// Keeps small objects of many sizes, frees a third, and says what pymalloc says of itself.
 const OBJECTS: &str = r#"
@@ -42,22 +42,22 @@ fn pymalloc_is_read(python: &str) {
         .and_then(|line| line.rsplit('=').next())
         .and_then(|text| text.trim().replace(',', "").parse().ok())
         .unwrap_or_else(|| panic!("{stats}"));
-    let found = look.bytes(Kind::PythonLive).as_f64();
+    let found = look.bytes(MemoryClass::PythonLive).as_f64();
     assert!(
         near(found, truth, 0.02),
         "{python}: found {found}, pymalloc says {truth}\n{look:#?}"
     );
     // A third of the texts is free but held.
     assert!(
-        look.bytes(Kind::PythonSlack).as_f64() > 0.05 * truth,
+        look.bytes(MemoryClass::PythonSlack).as_f64() > 0.05 * truth,
         "{look:#?}"
     );
     assert!(
-        near(look.bytes(Kind::GlibcMapped).as_f64(), 40e6, 0.1),
+        near(look.bytes(MemoryClass::GlibcMapped).as_f64(), 40e6, 0.1),
         "{look:#?}"
     );
-    assert!(near(sum(&look), look.held.as_f64(), 0.02), "{look:#?}");
-    assert!(look.incomplete.is_empty(), "{:?}", look.incomplete);
+    assert!(near(sum(&look), held(&look), 0.02), "{look:#?}");
+    assert!(look.missing.is_empty(), "{:?}", look.missing);
 }
 
 #[test]
@@ -87,7 +87,7 @@ print(*sys.version_info[:3]); print('ready'); sys.stdout.flush(); sys.stdin.read
         let mut job = Job::start(Command::new(&python).args(["-c", code]));
         let told = job.until("ready");
         let told: Vec<u32> = told.split(' ').map(|word| word.parse().unwrap()).collect();
-        let version = look_into(&job).python;
+        let version = layout(&look_into(&job)).python;
         match told[..] {
             [3, minor, micro] => assert_eq!(
                 version,
@@ -147,23 +147,22 @@ print("end", flush=True); input()
     let after = look_into(&job);
     job.tell();
     job.until("end");
-    let grew = |kind: Kind| after.bytes(kind).as_f64() - before.bytes(kind).as_f64();
-    assert!(near(grew(Kind::Shared), 35e6, 0.02), "{after:#?}");
-    assert!(near(grew(Kind::FileDirty), 8e6, 0.02), "{after:#?}");
-    assert!(near(grew(Kind::FileClean), 30e6, 0.2), "{after:#?}");
+    let grew = |kind: MemoryClass| after.bytes(kind).as_f64() - before.bytes(kind).as_f64();
+    assert!(near(grew(MemoryClass::Shared), 35e6, 0.02), "{after:#?}");
+    assert!(near(grew(MemoryClass::FileDirty), 8e6, 0.02), "{after:#?}");
+    assert!(near(grew(MemoryClass::FileClean), 30e6, 0.2), "{after:#?}");
     // The interpreter imports modules meanwhile, and makes copies that it frees.
     for kind in [
-        Kind::PythonLive,
-        Kind::GlibcLive,
-        Kind::GlibcMapped,
-        Kind::OtherAnon,
+        MemoryClass::PythonLive,
+        MemoryClass::GlibcLive,
+        MemoryClass::GlibcMapped,
+        MemoryClass::OtherAnon,
     ] {
         assert!(grew(kind) < 4e6, "{kind}\n{after:#?}");
     }
-    let names: Vec<&str> = after
-        .parts
+    let names: Vec<&str> = parts(&after)
         .iter()
-        .filter(|part| part.kind == Kind::Shared)
+        .filter(|part| part.class == Some(MemoryClass::Shared))
         .flat_map(|part| part.members.iter().map(|member| member.name.as_str()))
         .collect();
     assert_eq!(names, ["/dev/shm/psm_*", "/dev/zero", "/memfd:pinned"]);
@@ -184,8 +183,8 @@ print('ready', flush=True); input()
     );
     job.until("ready");
     let look = look_into(&job);
-    assert_eq!(look.counts.threads, 9);
-    let stacks = look.bytes(Kind::Stack).as_f64();
+    assert_eq!(layout(&look).counts.threads, 9);
+    let stacks = look.bytes(MemoryClass::Stack).as_f64();
     assert!((9.0 * 8192.0..8e6).contains(&stacks), "{look:#?}");
-    assert!(near(sum(&look), look.held.as_f64(), 0.02), "{look:#?}");
+    assert!(near(sum(&look), held(&look), 0.02), "{look:#?}");
 }

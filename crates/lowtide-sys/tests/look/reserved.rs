@@ -8,7 +8,7 @@ use lowtide_core::look::{Look, Reserved};
 use tempfile::NamedTempFile;
 
 use crate::job::Job;
-use crate::{built, id, look_into, sum, try_look};
+use crate::{built, held, id, layout, look_into, sum, try_look};
 
 const MIB: u64 = 1 << 20;
 
@@ -28,7 +28,7 @@ fn start() -> (Job, NamedTempFile) {
 fn pieces(look: &Look) -> Vec<(u64, u64)> {
     let mib = |bytes: u64| (bytes + MIB / 2) / MIB;
     let of = |piece: &Reserved| (mib(piece.size.0), mib(piece.touched.0));
-    look.reserved.iter().map(of).collect()
+    layout(look).reserved.iter().map(of).collect()
 }
 
 #[test]
@@ -49,13 +49,13 @@ fn reserved_pieces_are_found_and_arenas_are_not() {
         (24, 24),
     ];
     assert_eq!(pieces(&first), expected, "{first:#?}");
-    let names: Vec<&str> = (first.reserved.iter())
+    let names: Vec<&str> = (layout(&first).reserved.iter())
         .filter_map(|piece| piece.name.as_deref())
         .collect();
     assert_eq!(names[0], file.path().to_str().unwrap());
     assert_eq!(names[1..], ["/memfd:ring", "/dev/zero"]);
     let parts = sum(&first);
-    assert!(crate::near(parts, first.held.as_f64(), 0.02), "{first:#?}");
+    assert!(crate::near(parts, held(&first), 0.02), "{first:#?}");
 
     job.tell();
     job.until("grown");
@@ -65,11 +65,11 @@ fn reserved_pieces_are_found_and_arenas_are_not() {
     assert_eq!(pieces(&second), expected, "{second:#?}");
     // They are the same pieces, by address. The arena grew too, and no piece says so.
     let starts = |look: &Look| -> Vec<u64> {
-        let pieces = look.reserved.iter();
+        let pieces = layout(look).reserved.iter();
         pieces.map(|piece| piece.start).collect()
     };
     assert_eq!(starts(&first), starts(&second));
-    let grew = second.held.as_f64() - first.held.as_f64();
+    let grew = held(&second) - held(&first);
     assert!(crate::near(grew, 140.0 * MIB as f64, 0.02), "{grew}");
 }
 
@@ -78,5 +78,5 @@ fn reserved_pieces_are_found_and_arenas_are_not() {
 fn a_look_without_time_lists_none() {
     let (job, _file) = start();
     let look = try_look(id(job.pid()), Duration::ZERO).unwrap();
-    assert_eq!(look.reserved, [], "{look:#?}");
+    assert_eq!(layout(&look).reserved, [], "{look:#?}");
 }

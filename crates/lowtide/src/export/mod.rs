@@ -1,7 +1,8 @@
 //! A recording as tables that other tools read: CSV, JSON lines, Parquet. One row per process per
-//! sample, per mark, per process, per look at the machine or per cgroup: [`rows`] makes them from
+//! sample, per mark, per process, per cgroup, per part of a look: [`rows`] and [`looks`] make them from
 //! entries, [`table`] and [`parquet`] write them.
 
+mod looks;
 pub mod parquet;
 pub mod rows;
 pub mod table;

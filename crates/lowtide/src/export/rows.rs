@@ -11,6 +11,7 @@ use lowtide_core::sample::{Basis, Cgroup, Pressure, Reading, Sample};
 use lowtide_core::units::{Bytes, Micros};
 use lowtide_recording::RecordingError;
 
+use super::looks;
 use super::table::ColumnType::{Bool, Float, Int, Text, Time};
 use super::table::{Cell, Column, Table};
 
@@ -26,6 +27,14 @@ pub enum What {
     Node,
     /// One row per cgroup per sample
     Cgroups,
+    /// One row per part of a look: where the bytes of a process are, by every breakdown
+    Looks,
+    /// One row per part of a clean-up: what it gave back
+    Cleanups,
+    /// One row per number that the training loop logged
+    Logs,
+    /// One row per record that was put in by `lowtide.record`, as JSON
+    Records,
 }
 
 /// Who it was, before the meters.
@@ -152,6 +161,10 @@ impl What {
             What::Processes => PROCESSES.to_vec(),
             What::Node => NODE.to_vec(),
             What::Cgroups => CGROUPS.to_vec(),
+            What::Looks => looks::LOOKS.to_vec(),
+            What::Cleanups => looks::CLEANUPS.to_vec(),
+            What::Logs => looks::LOGS.to_vec(),
+            What::Records => looks::RECORDS.to_vec(),
         }
     }
 }
@@ -175,6 +188,13 @@ pub fn fill(
                 }
             }
             (Entry::Mark(mark), What::Marks) => now.mark(mark, table)?,
+            (Entry::Look(look), What::Looks) => looks::look(now.when(look.at), look, table)?,
+            (Entry::Cleanup(cleanup), What::Cleanups) => {
+                looks::cleanup(now.when(cleanup.at), cleanup, table)?;
+            }
+            (Entry::Log { at, .. }, What::Logs) | (Entry::Record { at, .. }, What::Records) => {
+                looks::sent(now.when(*at), &entry, table)?;
+            }
             _ => {}
         }
     }

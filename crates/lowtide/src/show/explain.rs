@@ -1,7 +1,9 @@
 //! The explanation for a person: what grows with what, where the bytes are, what usually causes that,
 //! how to confirm it, and what it is not.
 
-use lowtide_core::explain::{Candidate, Driver, Explanation, Memory, Statement};
+use lowtide_core::explain::{
+    BreakdownGrowth, Candidate, Driver, Explanation, Memory, Moment, PartGrowth, Statement,
+};
 use lowtide_core::judge::words::percent;
 use lowtide_core::units::{show_bytes, show_duration};
 use lowtide_core::verdict::{Class, Verdict};
@@ -70,12 +72,16 @@ pub fn short(explanation: &Explanation, style: Style) -> String {
     }
     let memory = explanation
         .memory
-        .as_ref()
-        .filter(|memory| memory.conclusive && !explanation.drivers.is_empty());
-    if let Some((memory, part)) = memory.and_then(|m| Some((m, m.parts.first()?))) {
-        let share = percent(part.share);
-        let grew = show_bytes(memory.grew);
-        line("bytes in", &format!("{}: {share} of {grew}", part.name));
+        .iter()
+        .filter(|_| !explanation.drivers.is_empty());
+    // The leading one accounts for all bytes.
+    let leading = memory.flat_map(|memory| memory.breakdowns.first());
+    for growth in leading.filter(|growth| growth.conclusive) {
+        if let Some(part) = growth.parts.first() {
+            let share = percent(part.share);
+            let grew = show_bytes(growth.grew);
+            line("bytes in", &format!("{}: {share} of {grew}", part.name));
+        }
     }
     if let Some(candidate) = explanation.candidates.first() {
         let text = format!("{} {}", candidate.id, candidate.title);
@@ -140,49 +146,66 @@ impl Page {
 
     fn memory(&mut self, memory: &Memory) {
         self.title("Where the bytes are");
-        let step = |step: Option<f64>, seconds: f64| match step {
-            Some(step) => format!("step {step:.0}"),
-            None => show_duration(seconds),
-        };
-        let accounted = match memory.conclusive {
-            true => format!(", {} of it accounted for", percent(memory.accounted)),
-            false => String::new(),
-        };
         self.line(&format!(
-            "{} (pid {}), {} looks from {} to {}: {} more{accounted}",
+            "{} (pid {}), {} looks that took {} of CPU time",
             memory.role,
             memory.pid,
             memory.looks,
-            step(memory.from.step, memory.from.seconds),
-            step(memory.to.step, memory.to.seconds),
-            show_bytes(memory.grew),
-        ));
-        for part in memory.parts.iter().take(PARTS) {
-            let share = match part.kind.is_held() {
-                true if memory.conclusive => percent(part.share),
-                true => String::new(),
-                false => "not counted".to_owned(),
-            };
-            let row = format!(
-                "    {:<34} {:>9} -> {:>9}  {:>11}",
-                part.name,
-                show_bytes(part.first),
-                show_bytes(part.last),
-                share
-            );
-            self.out.push_str(row.trim_end());
-            self.out.push('\n');
-            for member in &part.members {
-                self.led("      ", member);
-            }
-        }
-        for what in &memory.incomplete {
-            self.led("    not seen: ", what);
-        }
-        self.line(&format!(
-            "the looks took {} of CPU time",
             show_duration(memory.cost)
         ));
+        for growth in &memory.breakdowns {
+            self.breakdown(growth);
+        }
+    }
+
+    fn breakdown(&mut self, growth: &BreakdownGrowth) {
+        let moment = |at: Moment| match at.step {
+            Some(step) => format!("step {step:.0}"),
+            None => show_duration(at.seconds),
+        };
+        let accounted = match growth.conclusive {
+            true => format!(", {} of it accounted for", percent(growth.accounted)),
+            false => String::new(),
+        };
+        self.line(&format!(
+            "{}, seen {}, {} to {}: {} more{accounted}",
+            growth.title,
+            growth.examiner,
+            moment(growth.from),
+            moment(growth.to),
+            show_bytes(growth.grew),
+        ));
+        for part in growth.parts.iter().take(PARTS) {
+            self.part(part, growth.conclusive);
+        }
+        for missing in &growth.missing {
+            self.led("    not seen: ", &missing.says);
+        }
+    }
+
+    fn part(&mut self, part: &PartGrowth, conclusive: bool) {
+        let share = match part.held {
+            true if conclusive => percent(part.share),
+            true => String::new(),
+            false => "not counted".to_owned(),
+        };
+        // Of some parts only the number is known.
+        let sizes = match (part.first, part.last) {
+            (Some(first), Some(last)) => {
+                format!("{:>9} -> {:>9}", show_bytes(first), show_bytes(last))
+            }
+            _ => String::new(),
+        };
+        let more = match part.more {
+            Some(more) if more != 0 => format!("{more:+}"),
+            _ => String::new(),
+        };
+        let row = format!("    {:<34} {sizes:>22}  {share:>11}  {more}", part.name,);
+        self.out.push_str(row.trim_end());
+        self.out.push('\n');
+        for member in &part.members {
+            self.led("      ", member);
+        }
     }
 
     fn candidates(&mut self, verdict: &Verdict, candidates: &[Candidate]) {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use lowtide_core::explain::Explanation;
+use lowtide_core::explain::{BreakdownGrowth, Explanation};
 use lowtide_core::judge::words::pace;
 use lowtide_core::report::Report;
 use lowtide_core::units::{show_bytes, show_duration};
@@ -13,6 +13,8 @@ use super::outlook;
 const DRIVERS: usize = 2;
 /// Lines of what was ruled out that are worth an issue's room.
 const RULED_OUT: usize = 8;
+/// Parts of a breakdown that are.
+const PARTS: usize = 3;
 
 pub fn render(report: &Report) -> String {
     let verdict = &report.verdict;
@@ -88,18 +90,32 @@ fn numbers(report: &Report) -> Vec<(&str, String)> {
     rows
 }
 
-/// What it grows with, and what may cause that.
+/// What it grows with, where the bytes are, and what may cause that.
 fn suspects(found: &Explanation) -> impl Iterator<Item = (String, String)> {
     let drivers = found.drivers.iter().take(DRIVERS).map(|driver| {
         let title = format!("grows with {}", plain(&driver.name));
         (title, plain(&driver.says))
     });
+    let memory = found.memory.iter().flat_map(|memory| &memory.breakdowns);
+    let bytes = memory.filter_map(grown);
     let causes = found.candidates.iter().map(|candidate| {
         let title = format!("suspect {}, {}", candidate.id, plain(&candidate.title));
         let (cause, fix) = (plain(&candidate.cause), plain(&candidate.fix));
         (title, format!("{cause}. Fix: {fix}"))
     });
-    drivers.chain(causes)
+    drivers.chain(bytes).chain(causes)
+}
+
+/// The parts of one breakdown that grew; none where none did.
+fn grown(growth: &BreakdownGrowth) -> Option<(String, String)> {
+    let parts = growth.parts.iter();
+    let grown: Vec<String> = parts
+        .filter(|part| part.held && part.grew > 0.0)
+        .take(PARTS)
+        .map(|part| format!("{} {} more", plain(&part.name), show_bytes(part.grew)))
+        .collect();
+    let title = format!("bytes {}", plain(&growth.title));
+    (!grown.is_empty()).then(|| (title, grown.join(", ")))
 }
 
 /// Text that is no mark-up, whatever a job is called.

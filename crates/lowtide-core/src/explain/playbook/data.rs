@@ -2,7 +2,7 @@
 
 use crate::judge::epoch::SEEN;
 use crate::judge::words::{place, stretch};
-use crate::look::Kind;
+use crate::look::MemoryClass;
 use crate::units::show_bytes;
 use crate::verdict::{BoundKind, Class, Meter};
 
@@ -166,7 +166,7 @@ fn first_touch(signs: &Signs) -> Vec<Sign> {
     } else {
         unknown("not enough of the next epoch was seen")
     };
-    let private = match signs.share(&[Kind::Shared]) {
+    let private = match signs.share(&[MemoryClass::Shared]) {
         Some(share) if share >= CARRIES => {
             not("the growth is shared memory, not what a dataset keeps")
         }

@@ -93,11 +93,11 @@ fn gpu(signs: &Signs, tell: impl Fn(f64, f64, f64) -> Sign) -> Vec<Sign> {
         .surroundings
         .as_ref()
         .and_then(|surroundings| Some(surroundings.last.gpu? - surroundings.first.gpu?));
-    let counted = signs.inside.as_ref().and_then(|inside| {
-        let (first, last) = (inside.span.first.cuda?, inside.span.last.cuda?);
+    let counted = signs.objects.as_ref().and_then(|counted| {
+        let (first, last) = (counted.span.first.cuda?, counted.span.last.cuda?);
         Some((
-            last.reserved - first.reserved,
-            last.allocated - first.allocated,
+            last.reserved.as_f64() - first.reserved.as_f64(),
+            last.allocated.as_f64() - first.allocated.as_f64(),
         ))
     });
     match (used, counted) {

@@ -1,7 +1,7 @@
 //! What allocators keep, and what the program keeps in them.
 
 use crate::judge::words::percent;
-use crate::look::Kind;
+use crate::look::MemoryClass;
 use crate::units::show_bytes;
 
 use super::super::signs::{ReservedSign, Signs};
@@ -143,11 +143,7 @@ pub(super) const ENTRIES: &[Entry] = &[
 ];
 
 fn freed_but_held(signs: &Signs) -> Vec<Sign> {
-    let trim = signs
-        .inside
-        .as_ref()
-        .and_then(|inside| inside.cleaned.get("trim"))
-        .filter(|trim| trim.calls > 0);
+    let trim = signs.cleaned.get("trim").filter(|trim| trim.calls > 0);
     if let Some(trim) = trim
         && trim.freed >= TRIMMED * signs.course.level
     {
@@ -157,7 +153,7 @@ fn freed_but_held(signs: &Signs) -> Vec<Sign> {
             show_bytes(trim.freed)
         ))];
     }
-    let Some(memory) = &signs.memory else {
+    let Some(memory) = signs.mapped() else {
         return vec![unknown(if signs.recorded {
             "no two looks into the process; lowtide.cleanup.MemoryCleanup(trim=True) would tell"
         } else {
@@ -216,8 +212,16 @@ fn large_in_heap(signs: &Signs) -> Vec<Sign> {
 /// Huge pages that are being filled, or hold blocks in use, are no waste: large arrays are huge pages
 /// wherever the kernel has them switched on.
 fn huge_pages(signs: &Signs) -> Vec<Sign> {
-    const UNUSED: [Kind; 3] = [Kind::GlibcFree, Kind::GlibcHoles, Kind::PythonSlack];
-    const USED: [Kind; 3] = [Kind::PythonLive, Kind::GlibcLive, Kind::GlibcMapped];
+    const UNUSED: [MemoryClass; 3] = [
+        MemoryClass::GlibcFree,
+        MemoryClass::GlibcHoles,
+        MemoryClass::PythonSlack,
+    ];
+    const USED: [MemoryClass; 3] = [
+        MemoryClass::PythonLive,
+        MemoryClass::GlibcLive,
+        MemoryClass::GlibcMapped,
+    ];
     let (Some(counts), Some(memory), Some(used), Some(unused)) = (
         &signs.counts,
         signs.memory_that_grew(),
@@ -253,14 +257,14 @@ fn half_reserved(signs: &Signs) -> Option<&ReservedSign> {
 }
 
 fn loaded_first(signs: &Signs) -> Vec<Sign> {
-    let Some(memory) = &signs.memory else {
+    let Some(memory) = signs.mapped() else {
         return vec![unknown(BARE)];
     };
     let free = memory
         .parts
         .iter()
-        .filter(|part| FREED.contains(&part.kind));
-    let free: f64 = free.map(|part| part.first).sum();
+        .filter(|part| part.class.is_some_and(|class| FREED.contains(&class)));
+    let free: f64 = free.filter_map(|part| part.first).sum();
     vec![
         if signs.job.libcuda && large(signs, free) && free >= HELD_SHARE * signs.course.level {
             seen(format!(
@@ -287,11 +291,11 @@ fn goes_on_or_not_at_all(signs: &Signs) -> Sign {
 }
 
 fn python_objects(signs: &Signs) -> Vec<Sign> {
-    let objects = match &signs.inside {
-        Some(inside) if inside.span.last.objects > MORE_OBJECTS * inside.span.first.objects => {
+    let objects = match &signs.objects {
+        Some(counted) if counted.span.last.objects > MORE_OBJECTS * counted.span.first.objects => {
             seen(format!(
                 "objects that the collector knows: {:.0} -> {:.0}",
-                inside.span.first.objects, inside.span.last.objects
+                counted.span.first.objects, counted.span.last.objects
             ))
         }
         // Strings, numbers and bytes are not the collector's.
@@ -299,7 +303,7 @@ fn python_objects(signs: &Signs) -> Vec<Sign> {
         None => unknown("objects were not counted from inside"),
     };
     vec![
-        carried_by(signs, &[Kind::PythonLive], "Python small objects"),
+        carried_by(signs, &[MemoryClass::PythonLive], "Python small objects"),
         goes_on(signs),
         objects,
     ]
@@ -313,7 +317,7 @@ fn kept_blocks(signs: &Signs) -> Vec<Sign> {
     };
     let key = if let Some(reserved) = half_reserved(signs) {
         not(being_filled(signs, reserved))
-    } else if signs.memory.is_some() {
+    } else if signs.mapped().is_some() {
         carried_by(signs, &MALLOC_IN_USE, "malloc blocks in use")
     } else {
         match goes_on(signs) {
@@ -337,15 +341,15 @@ fn mappings(signs: &Signs) -> Vec<Sign> {
         // Neighbours are merged by the kernel into one.
         _ => unknown("the number of mappings hardly changed: neighbours are merged"),
     };
-    let known = |memory: &super::super::Memory| memory.incomplete.is_empty();
+    let known = |memory: &super::super::BreakdownGrowth| memory.missing.is_empty();
     let key = if let Some(reserved) = half_reserved(signs) {
         not(being_filled(signs, reserved))
     } else if !signs.pools.is_empty() {
         unknown("a library keeps arenas of its own there: the entry on its pool speaks of it")
-    } else if signs.memory.as_ref().is_none_or(known) {
+    } else if signs.mapped().is_none_or(known) {
         carried_by(
             signs,
-            &[Kind::OtherAnon],
+            &[MemoryClass::OtherAnon],
             "anonymous mappings outside malloc and Python",
         )
     } else {

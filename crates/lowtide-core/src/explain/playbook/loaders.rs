@@ -1,7 +1,7 @@
 //! What loader workers do to memory: copies on read, batches in shared memory, pools, leaks of their own.
 
 use crate::judge::words::percent;
-use crate::look::Kind;
+use crate::look::MemoryClass;
 use crate::units::show_bytes;
 use crate::verdict::{Class, Meter};
 
@@ -182,8 +182,8 @@ fn copy_on_read(signs: &Signs) -> Vec<Sign> {
 }
 
 fn shared_batches(signs: &Signs) -> Vec<Sign> {
-    let key = match (&signs.parts, signs.share(&[Kind::Shared])) {
-        (_, Some(_)) => carried_by(signs, &[Kind::Shared], "shared memory"),
+    let key = match (&signs.parts, signs.share(&[MemoryClass::Shared])) {
+        (_, Some(_)) => carried_by(signs, &[MemoryClass::Shared], "shared memory"),
         (Some(parts), None) => {
             let shmem = parts.last.shmem - parts.first.shmem;
             let held =

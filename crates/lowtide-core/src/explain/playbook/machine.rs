@@ -1,6 +1,6 @@
 //! What lies outside the loop's own heap: cycles and their collector, other processes, swap, the kernel.
 
-use crate::look::Kind;
+use crate::look::MemoryClass;
 use crate::units::show_bytes;
 use crate::verdict::Class;
 
@@ -165,8 +165,7 @@ fn cycles(signs: &Signs) -> Vec<Sign> {
 
 /// What calls of the collector freed; none without enough of them.
 fn collections(signs: &Signs) -> Option<Sign> {
-    let inside = signs.inside.as_ref()?;
-    let gc = inside.cleaned.get("gc").filter(|gc| gc.calls >= CALLS)?;
+    let gc = signs.cleaned.get("gc").filter(|gc| gc.calls >= CALLS)?;
     let each = gc.freed / gc.calls as f64;
     Some(if each >= COLLECTED * signs.course.level {
         seen(format!(
@@ -185,7 +184,7 @@ fn slow_collector(signs: &Signs) -> Vec<Sign> {
     };
     let objects = carried_by(
         signs,
-        &[Kind::PythonLive, Kind::PythonSlack],
+        &[MemoryClass::PythonLive, MemoryClass::PythonSlack],
         "Python small objects",
     );
     let key = match (objects, python.micro) {
@@ -200,11 +199,11 @@ fn slow_collector(signs: &Signs) -> Vec<Sign> {
         )),
         (other, _) => other,
     };
-    let counted = match &signs.inside {
-        Some(inside) if inside.span.last.objects > MORE_OBJECTS * inside.span.first.objects => {
+    let counted = match &signs.objects {
+        Some(counted) if counted.span.last.objects > MORE_OBJECTS * counted.span.first.objects => {
             seen(format!(
                 "objects that the collector knows: {:.0} -> {:.0}",
-                inside.span.first.objects, inside.span.last.objects
+                counted.span.first.objects, counted.span.last.objects
             ))
         }
         Some(_) => not("the collector knows no more objects than before"),

@@ -1,6 +1,6 @@
 //! What evaluations, saves, log calls and tools on the side take or keep.
 
-use crate::look::Kind;
+use crate::look::MemoryClass;
 use crate::units::show_bytes;
 use crate::verdict::Axis;
 
@@ -257,7 +257,7 @@ fn metric_lists(signs: &Signs) -> Vec<Sign> {
     };
     vec![
         key,
-        carried_by(signs, &[Kind::PythonLive], "Python small objects"),
+        carried_by(signs, &[MemoryClass::PythonLive], "Python small objects"),
     ]
 }
 

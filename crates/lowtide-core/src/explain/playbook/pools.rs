@@ -3,7 +3,7 @@
 //! again and again: a leak inside one maps nothing new, so that sizes of mappings say nothing.
 
 use crate::judge::words::percent;
-use crate::look::{Kind, Pool};
+use crate::look::{MemoryClass, Pool};
 use crate::units::show_bytes;
 
 use super::super::signs::Signs;
@@ -138,8 +138,10 @@ fn arenas(signs: &Signs, owners: &[Pool]) -> Vec<Sign> {
     if !owners.contains(pool) || signs.fills().is_some() {
         return Vec::new();
     }
-    let (Some(memory), Some(share)) = (signs.memory_that_grew(), signs.share(&[Kind::OtherAnon]))
-    else {
+    let (Some(memory), Some(share)) = (
+        signs.memory_that_grew(),
+        signs.share(&[MemoryClass::OtherAnon]),
+    ) else {
         return vec![unknown("no two whole looks into the process")];
     };
     let told = format!(
@@ -149,7 +151,7 @@ fn arenas(signs: &Signs, owners: &[Pool]) -> Vec<Sign> {
     );
     let key = if share < CARRIES {
         not(told)
-    } else if !memory.incomplete.is_empty() {
+    } else if !memory.missing.is_empty() {
         unknown("the looks are incomplete: memory of no known kind may be malloc's")
     } else {
         seen(format!("{told}; only {} keeps arenas there", owner(*pool)))

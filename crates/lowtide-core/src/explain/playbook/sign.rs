@@ -1,7 +1,7 @@
 //! One sign of a signature, and the signs that many entries share.
 
 use crate::judge::words::{pace, percent, place, stretch, unit};
-use crate::look::Kind;
+use crate::look::MemoryClass;
 use crate::units::show_bytes;
 use crate::verdict::Class;
 
@@ -157,7 +157,7 @@ pub(super) fn goes_on(signs: &Signs) -> Sign {
 }
 
 /// These kinds of memory carry the growth.
-pub(super) fn carried_by(signs: &Signs, kinds: &[Kind], name: &str) -> Sign {
+pub(super) fn carried_by(signs: &Signs, kinds: &[MemoryClass], name: &str) -> Sign {
     let (Some(memory), Some(share)) = (signs.memory_that_grew(), signs.share(kinds)) else {
         return unknown(if signs.recorded { NO_LOOKS } else { BARE });
     };
@@ -178,15 +178,16 @@ pub(super) fn carried_by(signs: &Signs, kinds: &[Kind], name: &str) -> Sign {
     }
 }
 
-pub(super) const MALLOC: [Kind; 4] = [
-    Kind::GlibcLive,
-    Kind::GlibcMapped,
-    Kind::GlibcFree,
-    Kind::GlibcHoles,
+pub(super) const MALLOC: [MemoryClass; 4] = [
+    MemoryClass::GlibcLive,
+    MemoryClass::GlibcMapped,
+    MemoryClass::GlibcFree,
+    MemoryClass::GlibcHoles,
 ];
 /// Freed by the program, and still there.
-pub(super) const FREED: [Kind; 2] = [Kind::GlibcFree, Kind::GlibcHoles];
-pub(super) const MALLOC_IN_USE: [Kind; 2] = [Kind::GlibcLive, Kind::GlibcMapped];
+pub(super) const FREED: [MemoryClass; 2] = [MemoryClass::GlibcFree, MemoryClass::GlibcHoles];
+pub(super) const MALLOC_IN_USE: [MemoryClass; 2] =
+    [MemoryClass::GlibcLive, MemoryClass::GlibcMapped];
 
 /// Python's own count of tensors.
 pub(super) enum Tensors {
@@ -198,10 +199,10 @@ pub(super) enum Tensors {
 }
 
 pub(super) fn tensors(signs: &Signs) -> Tensors {
-    let Some(inside) = &signs.inside else {
+    let Some(counted) = &signs.objects else {
         return Tensors::Unknown(if signs.recorded { NO_TENSORS } else { BARE });
     };
-    let (first, last) = (&inside.span.first, &inside.span.last);
+    let (first, last) = (&counted.span.first, &counted.span.last);
     let bytes = last.host_bytes - first.host_bytes;
     let graphs = last.with_graph - first.with_graph;
     let steps = match (first.at.step, last.at.step) {
@@ -214,22 +215,22 @@ pub(super) fn tensors(signs: &Signs) -> Tensors {
         last.tensors,
         show_bytes(first.host_bytes),
         show_bytes(last.host_bytes),
-        inside.looks
+        counted.looks
     );
-    if inside.held <= 0.0 {
+    if counted.held <= 0.0 {
         return Tensors::Unknown("nothing grew between the looks from inside");
     }
     if graphs >= GRAPHS_A_STEP * steps {
         let told = format!("{told}, {graphs:.0} more of them with a graph");
         return Tensors::Graphs(told);
     }
-    if bytes >= TENSOR_SHARE * inside.held {
+    if bytes >= TENSOR_SHARE * counted.held {
         return Tensors::Grow(told);
     }
-    if bytes < FLAT * inside.held {
+    if bytes < FLAT * counted.held {
         return Tensors::Flat(format!(
             "{told} while memory grew by {}",
-            show_bytes(inside.held)
+            show_bytes(counted.held)
         ));
     }
     Tensors::Unknown("tensors took a part of the growth, neither most of it nor none")

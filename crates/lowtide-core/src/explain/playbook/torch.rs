@@ -172,9 +172,10 @@ pub(super) const ENTRIES: &[Entry] = &[
 ];
 
 fn pinned(signs: &Signs) -> Vec<Sign> {
-    let counted = signs.inside.as_ref().and_then(|inside| {
-        let (first, last) = (inside.span.first.cuda?, inside.span.last.cuda?);
-        Some((last.pinned? - first.pinned?, inside.held))
+    let counted = signs.objects.as_ref().and_then(|counted| {
+        let (first, last) = (counted.span.first.cuda?, counted.span.last.cuda?);
+        let grew = last.pinned?.as_f64() - first.pinned?.as_f64();
+        Some((grew, counted.held))
     });
     if signs.recorded && !signs.job.libcuda && counted.is_none() && signs.shared.is_empty() {
         return Vec::new();
@@ -267,14 +268,7 @@ fn recompiles(signs: &Signs) -> Vec<Sign> {
     if !signs.job.libtorch {
         return Vec::new();
     }
-    let guards = signs.inside.as_ref().and_then(|inside| {
-        let compiled = |line: &&String| {
-            ["dynamo", "Guard", "inductor", "aot_autograd", "fx."]
-                .iter()
-                .any(|word| line.contains(word))
-        };
-        inside.grew.iter().find(compiled)
-    });
+    let guards = signs.type_that_grew(&["dynamo", "Guard", "inductor", "aot_autograd", "fx."]);
     let new_code = signs
         .counts
         .map(|counts| counts.last.code_maps.saturating_sub(counts.first.code_maps));

@@ -1,8 +1,9 @@
-//! What grows: the explanation where there is one, else the classes of memory by the looks, else the
+//! What grows: the explanation where there is one, else what the looks are broken down by, else the
 //! processes by what they hold.
 
 use lowtide_core::explain::Explanation;
-use lowtide_core::report::{Report, Taxonomy};
+use lowtide_core::look::By;
+use lowtide_core::report::{BreakdownTable, Report};
 use lowtide_core::text::short;
 use lowtide_core::units::show_bytes;
 use ratatui::buffer::Buffer;
@@ -69,11 +70,9 @@ impl std::fmt::Display for Signed {
 
 fn facts(report: &Report) -> Vec<Fact> {
     let explained = report.explanation.as_ref().map(explained);
-    let looked = || report.taxonomy.as_ref().map(looked);
     let mut facts = explained
         .filter(|facts| !facts.is_empty())
-        .or_else(looked)
-        .unwrap_or_default();
+        .unwrap_or_else(|| report.breakdowns.iter().flat_map(looked).collect());
     if facts.is_empty() {
         facts = processes(report);
     }
@@ -92,31 +91,37 @@ fn explained(explanation: &Explanation) -> Vec<Fact> {
         let each = show_bytes(driver.per_unit);
         facts.push(Fact::Says(format!("{each} per {}", driver.name)));
     }
-    if let Some(memory) = &explanation.memory {
-        let grown = memory.parts.iter().filter(|part| part.grew > 0.0);
-        facts.extend(grown.map(|part| Fact::Grew(part.grew, part.name.clone())));
+    let memory = explanation.memory.iter();
+    for growth in memory.flat_map(|memory| &memory.breakdowns) {
+        let grown = growth.parts.iter().filter(|part| part.grew > 0.0);
+        let grown = grown.map(|part| (part.grew, part.name.clone()));
+        facts.extend(broken_down(&growth.by, &growth.title, grown.collect()));
     }
     facts
 }
 
+/// What grew of one breakdown, under its title; the leading one, by mapping, needs none.
+fn broken_down(by: &By, title: &str, grown: Vec<(f64, String)>) -> Vec<Fact> {
+    let title = (*by != By::Mapping && !grown.is_empty()).then(|| Fact::Says(title.to_owned()));
+    let grown = grown.into_iter().map(|(grew, name)| Fact::Grew(grew, name));
+    title.into_iter().chain(grown).collect()
+}
+
 /// First look against last, largest growth first.
-fn looked(taxonomy: &Taxonomy) -> Vec<Fact> {
-    let (Some(first), Some(last)) = (taxonomy.looks.first(), taxonomy.looks.last()) else {
+fn looked(table: &BreakdownTable) -> Vec<Fact> {
+    let (Some(first), Some(last)) = (table.looks.first(), table.looks.last()) else {
         return Vec::new();
     };
-    let mut grown: Vec<(f64, &str)> = taxonomy
-        .kinds
-        .iter()
-        .enumerate()
-        .filter(|(_, kind)| kind.held)
-        .map(|(nth, kind)| (last.bytes[nth] as f64 - first.bytes[nth] as f64, kind.name))
-        .filter(|(grew, _)| *grew > 0.0)
-        .collect();
+    let mut grown: Vec<(f64, String)> = Vec::new();
+    let rows = first.bytes.iter().zip(&last.bytes);
+    for (part, (old, new)) in table.parts.iter().zip(rows) {
+        let grew = new.unwrap_or(0) as f64 - old.unwrap_or(0) as f64;
+        if part.held && grew > 0.0 && old.is_some() {
+            grown.push((grew, part.name.clone()));
+        }
+    }
     grown.sort_by(|a, b| b.0.total_cmp(&a.0));
-    grown
-        .into_iter()
-        .map(|(grew, name)| Fact::Grew(grew, name.to_owned()))
-        .collect()
+    broken_down(&table.by, &table.title, grown)
 }
 
 /// Now against the least that each has held.

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use lowtide_core::entry::{Entry, EventKind, Exit, Header};
-use lowtide_core::look::{Allocator, Counts, Kind, Look, LookWhy, Part};
+use lowtide_core::look::{Breakdown, By, Cost, Examiner, Layout, Look, LookWhy, MemoryClass, Part};
 use lowtide_core::mark::{Geometry, Mark, Phase};
 use lowtide_core::process::{Facts, Member, ProcId, Role};
 use lowtide_core::report::{Detail, Picture};
@@ -138,29 +138,21 @@ fn event(picture: &mut Picture, at: u64, kind: EventKind, text: &str) {
 }
 
 fn look(at: u64, live: u64, free: u64) -> Entry {
-    let part = |kind, bytes| Part {
-        kind,
-        bytes: Bytes(bytes * 1_000_000),
-        members: Vec::new(),
-    };
+    let part = |class, megabytes| Part::of_class(class, Bytes(megabytes * 1_000_000), Vec::new());
+    let parts = vec![
+        part(MemoryClass::PythonLive, live),
+        part(MemoryClass::GlibcMapped, 500),
+        part(MemoryClass::GlibcFree, free),
+    ];
     Entry::Look(Look {
-        at: second(at),
-        id: id(101),
-        why: LookWhy::Due,
-        parts: vec![
-            part(Kind::PythonLive, live),
-            part(Kind::GlibcMapped, 500),
-            part(Kind::GlibcFree, free),
-        ],
-        held: Bytes((live + free + 500) * 1_000_000),
-        allocator: Allocator::Glibc,
-        reserved: Vec::new(),
-        pools: Vec::new(),
-        python: None,
-        counts: Counts::default(),
-        incomplete: Vec::new(),
-        wall: Micros(900),
-        cpu: Micros(800),
+        held: Some(Bytes((live + free + 500) * 1_000_000)),
+        cost: Cost {
+            wall: Micros(900),
+            cpu: Micros(800),
+        },
+        breakdowns: vec![Breakdown::new(By::Mapping, parts)],
+        layout: Some(Layout::default()),
+        ..Look::new(second(at), id(101), LookWhy::Due, Examiner::Mappings)
     })
 }
 

@@ -62,10 +62,15 @@ pub(super) const CASES: &[EntryCase] = &[
         "P06",
         leak,
         |s| {
-            look(s, &[(Kind::Shared, 0.98)]);
+            look(s, &[(MemoryClass::Shared, 0.98)]);
             s.shared = vec![("/dev/shm/torch_*".to_owned(), 196.0 * MB)];
         },
-        |s| look(s, &[(Kind::GlibcLive, 0.9), (Kind::Shared, 0.1)]),
+        |s| {
+            look(
+                s,
+                &[(MemoryClass::GlibcLive, 0.9), (MemoryClass::Shared, 0.1)],
+            )
+        },
     ),
     case(
         "P07",
@@ -87,7 +92,7 @@ pub(super) const CASES: &[EntryCase] = &[
         "P08",
         leak,
         |s| {
-            look(s, &[(Kind::Shared, 0.9)]);
+            look(s, &[(MemoryClass::Shared, 0.9)]);
             s.shared = vec![("/dev/zero (deleted)".to_owned(), 190.0 * MB)];
             s.job.libcuda = true;
         },
@@ -103,18 +108,24 @@ pub(super) const CASES: &[EntryCase] = &[
         "P09",
         leak,
         |s| {
-            look(s, &[(Kind::GlibcMapped, 0.95)]);
-            inside(s, 400.0, 180.0 * MB, 0.0);
+            look(s, &[(MemoryClass::GlibcMapped, 0.95)]);
+            counted(s, 400.0, 180.0 * MB, 0.0);
         },
-        |s| inside(s, 0.0, 0.0, 0.0),
+        |s| counted(s, 0.0, 0.0, 0.0),
     ),
     case(
         "P09",
         leak,
         // Only the graph knows its tensors: small blocks show it.
         |s| {
-            look(s, &[(Kind::GlibcLive, 0.5), (Kind::GlibcHoles, 0.4)]);
-            inside(s, 0.0, 0.0, 0.0);
+            look(
+                s,
+                &[
+                    (MemoryClass::GlibcLive, 0.5),
+                    (MemoryClass::GlibcHoles, 0.4),
+                ],
+            );
+            counted(s, 0.0, 0.0, 0.0);
             s.blocks = Some(Blocks {
                 small: 80.0 * MB,
                 large: 0.0,
@@ -162,14 +173,33 @@ pub(super) const CASES: &[EntryCase] = &[
     case(
         "P13",
         warm_up,
-        |s| look(s, &[(Kind::GlibcHoles, 0.6), (Kind::GlibcLive, 0.3)]),
-        |s| look(s, &[(Kind::GlibcLive, 0.65), (Kind::GlibcHoles, 0.31)]),
+        |s| {
+            look(
+                s,
+                &[
+                    (MemoryClass::GlibcHoles, 0.6),
+                    (MemoryClass::GlibcLive, 0.3),
+                ],
+            )
+        },
+        |s| {
+            look(
+                s,
+                &[
+                    (MemoryClass::GlibcLive, 0.65),
+                    (MemoryClass::GlibcHoles, 0.31),
+                ],
+            )
+        },
     ),
     case(
         "P14",
         warm_up,
         |s| {
-            look(s, &[(Kind::GlibcFree, 0.6), (Kind::GlibcLive, 0.3)]);
+            look(
+                s,
+                &[(MemoryClass::GlibcFree, 0.6), (MemoryClass::GlibcLive, 0.3)],
+            );
             s.blocks = Some(Blocks {
                 small: 0.0,
                 large: 50.0 * MB,
@@ -181,7 +211,13 @@ pub(super) const CASES: &[EntryCase] = &[
         "P15",
         leak,
         |s| {
-            look(s, &[(Kind::GlibcLive, 0.3), (Kind::PythonLive, 0.3)]);
+            look(
+                s,
+                &[
+                    (MemoryClass::GlibcLive, 0.3),
+                    (MemoryClass::PythonLive, 0.3),
+                ],
+            );
             s.drivers = vec![driver("recompile")];
             s.counts.as_mut().unwrap().last.code_maps = 40;
             s.counted.slow_steps = 6;
@@ -239,7 +275,7 @@ pub(super) const CASES: &[EntryCase] = &[
         leak,
         |s| {
             s.course.rate = 20_000.0;
-            look(s, &[(Kind::PythonLive, 0.9)]);
+            look(s, &[(MemoryClass::PythonLive, 0.9)]);
         },
         |s| s.course.rate = 4.0 * MB,
     ),
@@ -269,7 +305,10 @@ pub(super) const CASES: &[EntryCase] = &[
         "P27",
         leak,
         |s| {
-            look(s, &[(Kind::GlibcFree, 0.7), (Kind::GlibcLive, 0.2)]);
+            look(
+                s,
+                &[(MemoryClass::GlibcFree, 0.7), (MemoryClass::GlibcLive, 0.2)],
+            );
             s.counts.as_mut().unwrap().last.huge = Bytes(180_000_000);
         },
         // np.zeros that is being filled: huge pages, and in use.
@@ -346,7 +385,10 @@ pub(super) const CASES: &[EntryCase] = &[
         "P36",
         warm_up,
         |s| {
-            look(s, &[(Kind::GlibcFree, 0.6), (Kind::GlibcLive, 0.6)]);
+            look(
+                s,
+                &[(MemoryClass::GlibcFree, 0.6), (MemoryClass::GlibcLive, 0.6)],
+            );
             s.job.libcuda = true;
             s.course.to = 5.0;
         },
@@ -363,20 +405,20 @@ pub(super) const CASES: &[EntryCase] = &[
     case(
         "P38",
         leak,
-        |s| look(s, &[(Kind::PythonLive, 0.97)]),
-        |s| look(s, &[(Kind::PythonSlack, 0.9)]),
+        |s| look(s, &[(MemoryClass::PythonLive, 0.97)]),
+        |s| look(s, &[(MemoryClass::PythonSlack, 0.9)]),
     ),
     case(
         "P39",
         leak,
-        |s| look(s, &[(Kind::GlibcLive, 0.97)]),
+        |s| look(s, &[(MemoryClass::GlibcLive, 0.97)]),
         // Python knows tensors that explain it.
-        |s| inside(s, 400.0, 180.0 * MB, 0.0),
+        |s| counted(s, 400.0, 180.0 * MB, 0.0),
     ),
     case(
         "P40",
         leak,
-        |s| look(s, &[(Kind::OtherAnon, 0.97)]),
+        |s| look(s, &[(MemoryClass::OtherAnon, 0.97)]),
         |s| s.class = Class::WarmUp,
     ),
     case(

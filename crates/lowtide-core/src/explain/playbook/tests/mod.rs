@@ -4,13 +4,11 @@ mod cases;
 mod pools;
 mod undecided;
 
-use std::collections::BTreeMap;
-
 use super::super::signs::*;
-use super::super::{Driver, Memory, Moment, PartGrowth};
+use super::super::{BreakdownGrowth, Driver, Memory, Moment, PartGrowth};
 use super::*;
-use crate::look::{Counts, Kind, Pool, PythonVersion};
-use crate::run::inside::{Cleaned, Cuda, Inside};
+use crate::look::{By, Counts, Cuda, Examiner, MemoryClass, Pool, PythonVersion};
+use crate::run::cleanups::Cleaned;
 use crate::run::occurrences::At;
 use crate::run::parts::Parts;
 use crate::run::surroundings::{Group, Surroundings};
@@ -118,36 +116,44 @@ fn warm_up() -> Signs {
     signs
 }
 
-fn look(signs: &mut Signs, kinds: &[(Kind, f64)]) {
+fn look(signs: &mut Signs, classes: &[(MemoryClass, f64)]) {
     signs.memory = Some(Memory {
         pid: 7,
         role: signs.job.role.clone(),
-        from: Moment {
-            seconds: 0.0,
-            step: Some(0.0),
-        },
-        to: Moment {
-            seconds: 100.0,
-            step: Some(200.0),
-        },
-        grew: 200.0 * MB,
-        parts: kinds
-            .iter()
-            .map(|(kind, share)| PartGrowth {
-                kind: *kind,
-                name: kind.name().to_owned(),
-                first: 300.0 * MB,
-                last: 300.0 * MB + share * 200.0 * MB,
-                grew: share * 200.0 * MB,
-                share: *share,
-                members: Vec::new(),
-            })
-            .collect(),
-        conclusive: true,
-        accounted: 1.0,
-        incomplete: Vec::new(),
-        cost: 0.1,
         looks: 2,
+        cost: 0.1,
+        breakdowns: vec![BreakdownGrowth {
+            by: By::Mapping,
+            title: By::Mapping.to_string(),
+            examiner: Examiner::Mappings,
+            looks: 2,
+            from: Moment {
+                seconds: 0.0,
+                step: Some(0.0),
+            },
+            to: Moment {
+                seconds: 100.0,
+                step: Some(200.0),
+            },
+            grew: 200.0 * MB,
+            parts: classes
+                .iter()
+                .map(|(class, share)| PartGrowth {
+                    class: Some(*class),
+                    name: class.name().to_owned(),
+                    held: class.is_held(),
+                    first: Some(300.0 * MB),
+                    last: Some(300.0 * MB + share * 200.0 * MB),
+                    grew: share * 200.0 * MB,
+                    more: None,
+                    share: *share,
+                    members: Vec::new(),
+                })
+                .collect(),
+            conclusive: true,
+            accounted: 1.0,
+            missing: Vec::new(),
+        }],
     });
     signs.counts = Some(FirstAndLast {
         first: Counts::default(),
@@ -177,36 +183,28 @@ fn climb(first: f64, half: f64, last: f64) -> Option<Climb> {
     Some(Climb { first, half, last })
 }
 
-fn inside(signs: &mut Signs, tensors: f64, bytes: f64, graphs: f64) {
-    let one = |n: f64, tensors: f64, bytes: f64, graphs: f64| Inside {
+fn counted(signs: &mut Signs, tensors: f64, bytes: f64, graphs: f64) {
+    let one = |n: f64, tensors: f64, bytes: f64, graphs: f64| ObjectCount {
         at: at(n),
         tensors,
-        storages: tensors,
         host_bytes: bytes,
         with_graph: graphs,
         objects: 1000.0,
         cuda: None,
     };
-    signs.inside = Some(InsideSign {
+    signs.objects = Some(ObjectsSign {
         looks: 5,
         span: FirstAndLast {
             first: one(10.0, 100.0, 50.0 * MB, 0.0),
             last: one(200.0, 100.0 + tensors, 50.0 * MB + bytes, graphs),
         },
         held: 190.0 * MB,
-        cleaned: BTreeMap::new(),
-        grew: Vec::new(),
     });
 }
 
 fn cleaned(signs: &mut Signs, part: &str, calls: u64, freed: f64) {
-    if signs.inside.is_none() {
-        inside(signs, 0.0, 0.0, 0.0);
-    }
-    if let Some(inside) = &mut signs.inside {
-        let cleaned = Cleaned { calls, freed };
-        inside.cleaned.insert(part.to_owned(), cleaned);
-    }
+    let cleaned = Cleaned { calls, freed };
+    signs.cleaned.insert(part.to_owned(), cleaned);
 }
 
 fn role(name: &str, count: usize, own: f64, grew: f64) -> RoleSign {
@@ -241,18 +239,17 @@ fn around(change: impl Fn(&mut Surroundings)) -> Option<FirstAndLast<Surrounding
 }
 
 fn cuda(signs: &mut Signs, reserved: f64, allocated: f64, pinned: Option<f64>) {
-    inside(signs, 0.0, 0.0, 0.0);
-    if let Some(inside) = &mut signs.inside {
-        let zero = Cuda {
-            allocated: 0.0,
-            reserved: 0.0,
-            pinned: pinned.map(|_| 0.0),
-        };
-        inside.span.first.cuda = Some(zero);
-        inside.span.last.cuda = Some(Cuda {
-            allocated,
-            reserved,
-            pinned,
+    counted(signs, 0.0, 0.0, 0.0);
+    let bytes = |bytes: f64| Bytes(bytes as u64);
+    if let Some(counted) = &mut signs.objects {
+        counted.span.first.cuda = Some(Cuda {
+            pinned: pinned.map(|_| Bytes::ZERO),
+            ..Cuda::default()
+        });
+        counted.span.last.cuda = Some(Cuda {
+            allocated: bytes(allocated),
+            reserved: bytes(reserved),
+            pinned: pinned.map(bytes),
         });
     }
 }
@@ -345,9 +342,12 @@ fn what_is_seen_of_a_graph_comes_before_the_echo_in_free_memory() {
     let mut signs = leak();
     look(
         &mut signs,
-        &[(Kind::GlibcHoles, 0.5), (Kind::GlibcLive, 0.4)],
+        &[
+            (MemoryClass::GlibcHoles, 0.5),
+            (MemoryClass::GlibcLive, 0.4),
+        ],
     );
-    inside(&mut signs, 0.0, 0.0, 0.0);
+    counted(&mut signs, 0.0, 0.0, 0.0);
     signs.blocks = Some(Blocks {
         small: 70.0 * MB,
         large: 0.0,
@@ -370,7 +370,7 @@ fn the_experiment_is_the_same_job_with_one_thing_changed() {
     );
     signs.job.command = vec!["python".to_owned(), "train it.py".to_owned()];
     assert_eq!(find(&signs, "P01").experiment.command, None);
-    look(&mut signs, &[(Kind::GlibcHoles, 0.9)]);
+    look(&mut signs, &[(MemoryClass::GlibcHoles, 0.9)]);
     assert_eq!(
         find(&signs, "P13").experiment.command.unwrap(),
         "lowtide run -o malloc-arena-max -- env MALLOC_ARENA_MAX=2 MALLOC_TRIM_THRESHOLD_=131072 python 'train it.py'; lowtide check malloc-arena-max --baseline base"

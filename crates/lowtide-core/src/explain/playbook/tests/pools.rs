@@ -5,7 +5,7 @@ use super::*;
 
 /// Growth inside the arenas of these.
 fn arenas(signs: &mut Signs, owners: &[Pool]) {
-    look(signs, &[(Kind::OtherAnon, 0.95)]);
+    look(signs, &[(MemoryClass::OtherAnon, 0.95)]);
     signs.pools = owners.to_vec();
 }
 
@@ -18,7 +18,7 @@ pub(super) const CASES: &[EntryCase] = &[
         "P43",
         leak,
         |s| {
-            look(s, &[(Kind::OtherAnon, 0.98)]);
+            look(s, &[(MemoryClass::OtherAnon, 0.98)]);
             undecided(s);
             reserve(s, 185.0 * MB);
         },
@@ -36,7 +36,7 @@ pub(super) const CASES: &[EntryCase] = &[
         "P45",
         leak,
         |s| arenas(s, &[Pool::Torch]),
-        |s| look(s, &[(Kind::GlibcLive, 0.9)]),
+        |s| look(s, &[(MemoryClass::GlibcLive, 0.9)]),
     ),
     case(
         "P46",
@@ -55,7 +55,7 @@ pub(super) const CASES: &[EntryCase] = &[
         "P48",
         leak,
         |s| {
-            look(s, &[(Kind::PythonLive, 0.9)]);
+            look(s, &[(MemoryClass::PythonLive, 0.9)]);
             python(s, 14, Some(2));
         },
         |s| python(s, 14, Some(5)),
@@ -64,10 +64,11 @@ pub(super) const CASES: &[EntryCase] = &[
         "P48",
         leak,
         |s| {
-            look(s, &[(Kind::PythonLive, 0.9)]);
+            look(s, &[(MemoryClass::PythonLive, 0.9)]);
             python(s, 14, Some(4));
             cleaned(s, "gc", 30, 30.0 * 50.0 * MB);
-            s.inside.as_mut().unwrap().span.last.objects = 9000.0;
+            counted(s, 0.0, 0.0, 0.0);
+            s.objects.as_mut().unwrap().span.last.objects = 9000.0;
         },
         // A list: its objects are more, and no collection frees them.
         |s| cleaned(s, "gc", 30, 0.0),
@@ -82,7 +83,7 @@ fn untested<'a>(matched: &'a Matched, about: &str) -> Option<&'a str> {
 #[test]
 fn a_release_that_is_not_known_is_asked_for() {
     let mut signs = leak();
-    look(&mut signs, &[(Kind::PythonLive, 0.9)]);
+    look(&mut signs, &[(MemoryClass::PythonLive, 0.9)]);
     python(&mut signs, 14, None);
     let matched = matched(&signs);
     assert!(matched.candidates.iter().all(|c| c.id != "P48"));
@@ -109,7 +110,11 @@ fn several_owners_of_arenas_are_named_together() {
 /// As seen with np.zeros: all of it huge pages, of no kind that the look knew.
 #[test]
 fn a_buffer_that_is_being_filled_is_nothing_else() {
-    for kind in [Kind::OtherAnon, Kind::GlibcMapped, Kind::Shared] {
+    for kind in [
+        MemoryClass::OtherAnon,
+        MemoryClass::GlibcMapped,
+        MemoryClass::Shared,
+    ] {
         let mut signs = leak();
         undecided(&mut signs);
         look(&mut signs, &[(kind, 0.99)]);
@@ -131,7 +136,7 @@ fn a_buffer_that_is_being_filled_is_nothing_else() {
 #[test]
 fn huge_pages_of_no_known_use_are_untested() {
     let mut signs = leak();
-    look(&mut signs, &[(Kind::OtherAnon, 0.95)]);
+    look(&mut signs, &[(MemoryClass::OtherAnon, 0.95)]);
     signs.counts.as_mut().unwrap().last.huge = Bytes(190_000_000);
     let matched = matched(&signs);
     assert!(matched.candidates.iter().all(|c| c.id != "P27"));

@@ -28,9 +28,9 @@ fn what_is_not_decided_is_not_told_as_a_leak() {
 #[test]
 fn objects_and_blocks_that_are_kept_are_named_while_it_grows() {
     for (kind, id) in [
-        (Kind::PythonLive, "P38"),
-        (Kind::GlibcLive, "P39"),
-        (Kind::OtherAnon, "P40"),
+        (MemoryClass::PythonLive, "P38"),
+        (MemoryClass::GlibcLive, "P39"),
+        (MemoryClass::OtherAnon, "P40"),
     ] {
         let mut signs = leak();
         undecided(&mut signs);
@@ -46,13 +46,13 @@ fn objects_and_blocks_that_are_kept_are_named_while_it_grows() {
 fn tensors_without_a_graph_may_be_a_buffer_that_fills() {
     let mut signs = leak();
     undecided(&mut signs);
-    look(&mut signs, &[(Kind::GlibcMapped, 0.95)]);
-    inside(&mut signs, 400.0, 180.0 * MB, 0.0);
+    look(&mut signs, &[(MemoryClass::GlibcMapped, 0.95)]);
+    counted(&mut signs, 400.0, 180.0 * MB, 0.0);
     let found = matched(&signs);
     assert!(found.candidates.is_empty());
     let open = found.untested.iter().find(|s| s.about.starts_with("P09"));
     assert!(open.unwrap().says.contains("replay buffer"));
-    inside(&mut signs, 400.0, 180.0 * MB, 300.0);
+    counted(&mut signs, 400.0, 180.0 * MB, 300.0);
     assert!(claims(&signs, "P09"));
 }
 
@@ -85,7 +85,7 @@ fn a_warm_up_under_way_has_not_ended() {
         certainty: Certainty::Exact,
         why: "a block of 1 GB is being touched".to_owned(),
     });
-    look(&mut signs, &[(Kind::GlibcMapped, 0.97)]);
+    look(&mut signs, &[(MemoryClass::GlibcMapped, 0.97)]);
     let found = matched(&signs);
     let ruled_out = super::super::super::statements::ruled_out(&signs);
     let leak = ruled_out.iter().find(|s| s.about == "a leak").unwrap();

@@ -1,68 +1,29 @@
-//! A look into one process: where its bytes are, class by class. `lowtide-sys` takes it read only and
-//! on a budget of its own, the recorder stores it, `explain` compares the first with the last.
+//! What only the examiner of mappings knows: the classes of memory, whose `malloc` it is, which pieces
+//! were reserved as a whole, which libraries keep arenas, the interpreter.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::process::ProcId;
-use crate::units::{Bytes, Micros};
+use crate::later;
+use crate::units::Bytes;
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Look {
-    pub at: Micros,
-    pub id: ProcId,
-    pub why: LookWhy,
-    /// Every kind at most once, in the order of [`Kind`]; kinds that hold nothing are left out.
-    pub parts: Vec<Part>,
-    /// anon + shmem + swap of the process at the same moment, as the kernel counts them by mapping,
-    /// without what was given back before it was read.
-    pub held: Bytes,
+/// How the process's address space is laid out.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Layout {
     pub allocator: Allocator,
     /// Large pieces of memory that were reserved as a whole and are touched bit by bit, largest first:
     /// growth inside one ends at its size. Never an allocator's arena, which is used again and again.
     #[serde(default)]
     pub reserved: Vec<Reserved>,
     /// Libraries in the process that keep memory of their own.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "later::only_known")]
     pub pools: Vec<Pool>,
     /// The interpreter, where there is one and its version could be read.
     pub python: Option<PythonVersion>,
     /// Counts that playbook entries ask for.
+    #[serde(default)]
     pub counts: Counts,
-    /// What this look could not see, in words. Empty: it is whole.
-    pub incomplete: Vec<String>,
-    pub wall: Micros,
-    pub cpu: Micros,
-}
-
-/// How the words of a look begin that could not be finished: what was not read counts as
-/// [`Kind::OtherAnon`] then.
-pub const TIME_RAN_OUT: &str = "time ran out";
-/// Begins what a look says into which a spike came or went: its parts are not those of one moment.
-pub const CHANGED: &str = "memory changed";
-
-impl Look {
-    pub fn bytes(&self, kind: Kind) -> Bytes {
-        let found = self.parts.iter().find(|part| part.kind == kind);
-        found.map_or(Bytes::ZERO, |part| part.bytes)
-    }
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Part {
-    pub kind: Kind,
-    pub bytes: Bytes,
-    /// The largest members: block sizes of an allocator, names of files or shared memory.
-    pub members: Vec<PartMember>,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct PartMember {
-    /// `80 B blocks`, `/dev/shm/torch_*`, `train.arrow`.
-    pub name: String,
-    pub count: u64,
-    pub bytes: Bytes,
 }
 
 /// Memory that was asked for in one piece.
@@ -115,7 +76,7 @@ pub struct PythonVersion {
 /// The classes of memory, each resident byte in exactly one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Kind {
+pub enum MemoryClass {
     /// Blocks of CPython's small-object allocator that are in use.
     PythonLive,
     /// Its pools and arenas beyond that: freed, but not returned.
@@ -145,52 +106,36 @@ pub enum Kind {
     Swapped,
 }
 
-impl Kind {
+impl MemoryClass {
     /// Counts in anon + shmem + swap.
     pub fn is_held(self) -> bool {
-        !matches!(self, Kind::FileClean | Kind::Device)
+        !matches!(self, MemoryClass::FileClean | MemoryClass::Device)
     }
 
     pub fn name(self) -> &'static str {
         match self {
-            Kind::PythonLive => "Python small objects",
-            Kind::PythonSlack => "Python pools, free but held",
-            Kind::GlibcLive => "malloc blocks in use",
-            Kind::GlibcFree => "malloc, freed but held",
-            Kind::GlibcHoles => "malloc, holes between blocks",
-            Kind::GlibcMapped => "malloc, large blocks of their own",
-            Kind::Stack => "thread stacks",
-            Kind::Program => "data of programs and libraries",
-            Kind::OtherAnon => "other anonymous memory",
-            Kind::Shared => "shared memory",
-            Kind::FileDirty => "file pages, written",
-            Kind::FileClean => "file pages, clean",
-            Kind::Device => "device memory, mapped",
-            Kind::Swapped => "swapped out",
+            MemoryClass::PythonLive => "Python small objects",
+            MemoryClass::PythonSlack => "Python pools, free but held",
+            MemoryClass::GlibcLive => "malloc blocks in use",
+            MemoryClass::GlibcFree => "malloc, freed but held",
+            MemoryClass::GlibcHoles => "malloc, holes between blocks",
+            MemoryClass::GlibcMapped => "malloc, large blocks of their own",
+            MemoryClass::Stack => "thread stacks",
+            MemoryClass::Program => "data of programs and libraries",
+            MemoryClass::OtherAnon => "other anonymous memory",
+            MemoryClass::Shared => "shared memory",
+            MemoryClass::FileDirty => "file pages, written",
+            MemoryClass::FileClean => "file pages, clean",
+            MemoryClass::Device => "device memory, mapped",
+            MemoryClass::Swapped => "swapped out",
         }
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for MemoryClass {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
     }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum LookWhy {
-    /// The start-up is over.
-    Start,
-    /// The schedule said so: each look comes later than the one before.
-    Due,
-    /// The verdict changed.
-    Verdict,
-    /// The guard warned.
-    Guard,
-    /// A reason of a later lowtide.
-    #[serde(other)]
-    Other,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -206,7 +151,22 @@ pub enum Allocator {
     Unknown,
 }
 
+impl Allocator {
+    /// Whose it is; none where nobody is known.
+    pub fn owner(self) -> Option<&'static str> {
+        match self {
+            Allocator::Glibc => Some("glibc"),
+            Allocator::Jemalloc => Some("jemalloc"),
+            Allocator::Tcmalloc => Some("tcmalloc"),
+            Allocator::Mimalloc => Some("mimalloc"),
+            Allocator::Musl => Some("musl"),
+            Allocator::Unknown => None,
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Counts {
     /// Executable mappings: they grow when code is compiled.
     pub code_maps: u64,
