@@ -6,9 +6,14 @@ and prints `step N/M` after each step, as a training script would.
 """
 
 import argparse
+import os
 import time
 
 MB = 1_000_000
+# Steps of one part of the run are faster, those of the next slower. Real training is uneven, too, and at an even
+# pace nothing could tell what grows with the steps from what grows with time.
+PARTS = 6
+FASTER, SLOWER = 0.75, 1.25
 
 
 def arguments(about, steps=120, seconds=30.0, size=1.0, **more):
@@ -28,13 +33,14 @@ def arguments(about, steps=120, seconds=30.0, size=1.0, **more):
 
 
 def paced(args):
-    """Yield 1..steps, spread evenly over the seconds; print `step N/M` after each.
+    """Yield 1..steps, spread over the seconds; print `step N/M` after each.
 
     A step that a busy machine held up makes the run longer: to catch up would put several steps between two
     samples, and a line that is straight would have corners.
     """
     for step in range(1, args.steps + 1):
-        due = time.monotonic() + args.seconds / args.steps
+        part = (step - 1) * PARTS // args.steps
+        due = time.monotonic() + args.seconds / args.steps * (SLOWER if part % 2 else FASTER)
         yield step
         print(f"step {step}/{args.steps}", flush=True)
         time.sleep(max(0.0, due - time.monotonic()))
@@ -48,3 +54,26 @@ def block(megabytes):
 def records(megabytes):
     """Many small Python objects, the way parsed examples look: about 100 bytes each."""
     return [f"record {number:012d} with some text to carry" for number in range(int(megabytes * MB / 100))]
+
+
+class Worker:
+    """A forked process that does a piece of work for every step of its parent, and ends with it."""
+
+    def __init__(self, work, *words):
+        told, self._tell = os.pipe()
+        self._pid = os.fork()
+        if self._pid:
+            os.close(told)
+            return
+        # Else the pipe would stay open here when the parent has ended.
+        os.close(self._tell)
+        while os.read(told, 1):
+            work(*words)
+        os._exit(0)
+
+    def step(self):
+        os.write(self._tell, b".")
+
+    def end(self):
+        os.close(self._tell)
+        os.waitpid(self._pid, 0)
