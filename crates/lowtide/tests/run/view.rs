@@ -322,10 +322,10 @@ fn ctrl_z_stops_attach_and_fg_goes_on() {
 #[test]
 fn lines_where_a_view_is_not_wanted_or_not_possible() {
     for end in [
-        "--no-tui --duration 1s",
-        "--json --duration 1s",
-        "--duration 1s | cat",
-        "--duration 1s </dev/null",
+        "--no-tui --duration 200ms",
+        "--json --duration 200ms",
+        "--duration 200ms | cat",
+        "--duration 200ms </dev/null",
     ] {
         let (_home, mut user) = attach_view(end);
         user.reads("code 0");
