@@ -1,28 +1,19 @@
-//! Scores the judge on traces whose truth is known, next to the rules people use today.
+//! Prints the score.
 //!
 //! `cargo run --release -p lowtide-verdicts -- [SECTION…] [--traces FOLDER]…`
-
-mod founding;
-mod outlook;
-mod prefixes;
-mod ramp;
-mod rules;
-mod score;
-mod speed;
-mod stats;
-mod trace;
 
 use std::path::PathBuf;
 
 use clap::{Parser, ValueEnum};
+use lowtide_verdicts::{corpus, founding, outlook, prefixes, ramp, rules, score, speed, trace};
 
 #[derive(Parser)]
 #[command(about = "Score lowtide's verdicts, next to the rules people use today")]
 struct Options {
     /// What to print; everything but `speed` when none is named
     sections: Vec<Section>,
-    /// Folders with an index.jsonl, scored one after the other
-    #[arg(long, value_name = "FOLDER", default_value = "../shared/traces")]
+    /// Further folders, with an index.jsonl or a truth.jsonl; the corpus comes first
+    #[arg(long, value_name = "FOLDER")]
     traces: Vec<PathBuf>,
     /// Leave the rules of today out
     #[arg(long)]
@@ -63,7 +54,7 @@ fn main() -> anyhow::Result<()> {
     }
     let judge = &all[0];
     if options.sections != [Section::Speed] {
-        for folder in &options.traces {
+        for folder in [corpus::ours()].iter().chain(&options.traces) {
             let traces = trace::load(folder)?;
             println!("\n== {} ({} traces)", folder.display(), traces.len());
             if wanted(Section::Score) {

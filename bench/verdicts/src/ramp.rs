@@ -123,6 +123,7 @@ mod tests {
         let flat = Trace {
             name: String::new(),
             label: Class::Stable,
+            right: vec![Class::Stable],
             sure: Confidence::High,
             group: String::new(),
             why: String::new(),

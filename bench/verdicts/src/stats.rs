@@ -136,7 +136,7 @@ pub fn wilson(hits: usize, of: usize) -> (f64, f64) {
 pub struct Random(pub u64);
 
 impl Random {
-    pub fn next(&mut self) -> u64 {
+    fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -145,12 +145,12 @@ impl Random {
     }
 
     pub fn below(&mut self, end: usize) -> usize {
-        (self.next() % end as u64) as usize
+        (self.bits() % end as u64) as usize
     }
 
     /// Between 0 and 1.
     pub fn unit(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1u64 << 53) as f64
+        (self.bits() >> 11) as f64 / (1u64 << 53) as f64
     }
 }
 

@@ -1,7 +1,8 @@
-//! Traces with known truth, from a folder of CSV files with an `index.jsonl`. Read by every section.
+//! Traces with known truth: a folder of CSV files with an `index.jsonl`, or of recordings with a
+//! `truth.jsonl`. Read by every section.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use lowtide_core::mark::Geometry;
@@ -9,6 +10,8 @@ use lowtide_core::point::{Context, Point};
 use lowtide_core::units::Bytes;
 use lowtide_core::verdict::{Axis, Class, Meter};
 use serde::Deserialize;
+
+use crate::corpus;
 
 /// Fewer points than this and a trace is scored apart: too early is right for most of them.
 pub const SHORT: usize = 12;
@@ -18,6 +21,9 @@ pub const FEWEST: usize = 5;
 pub struct Trace {
     pub name: String,
     pub label: Class,
+    /// Verdicts that are right on the whole of it: the label, and caution where that is all that a line
+    /// can give.
+    pub right: Vec<Class>,
     pub sure: Confidence,
     pub group: String,
     pub why: String,
@@ -82,7 +88,19 @@ enum Limit {
     Text(String),
 }
 
+/// The corpus, and the folders that `LOWTIDE_TRACES` names (with colons between them).
+pub fn folders() -> Vec<PathBuf> {
+    let given = std::env::var_os("LOWTIDE_TRACES").unwrap_or_default();
+    let given = std::env::split_paths(&given).filter(|path| !path.as_os_str().is_empty());
+    std::iter::once(corpus::ours()).chain(given).collect()
+}
+
+/// All traces of a folder. One without any is an error: it would be judged by doing nothing.
 pub fn load(folder: &Path) -> anyhow::Result<Vec<Trace>> {
+    if folder.join(corpus::TRUTH).exists() {
+        let cases = corpus::load(folder)?;
+        return Ok(cases.iter().map(corpus::Case::trace).collect());
+    }
     let index = folder.join("index.jsonl");
     let text = fs::read_to_string(&index).with_context(|| {
         format!(
@@ -90,14 +108,19 @@ pub fn load(folder: &Path) -> anyhow::Result<Vec<Trace>> {
             index.display()
         )
     })?;
-    text.lines()
+    let traces = text
+        .lines()
         .filter(|line| !line.trim().is_empty())
         .map(|line| {
             let line: Line = serde_json::from_str(line)
                 .with_context(|| format!("{}: cannot read `{line}`", index.display()))?;
             trace(folder, line)
         })
-        .collect()
+        .collect::<anyhow::Result<Vec<_>>>()?;
+    if traces.is_empty() {
+        bail!("{} names no trace", index.display());
+    }
+    Ok(traces)
 }
 
 fn trace(folder: &Path, line: Line) -> anyhow::Result<Trace> {
@@ -118,6 +141,7 @@ fn trace(folder: &Path, line: Line) -> anyhow::Result<Trace> {
     Ok(Trace {
         name: line.file.trim_end_matches(".csv").to_owned(),
         label: line.verdict,
+        right: vec![line.verdict],
         sure: line.confidence,
         group: line.group,
         why: line.why,
@@ -161,6 +185,22 @@ fn points(text: &str) -> anyhow::Result<Vec<Point>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_folder_with_nothing_to_judge_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(load(&folder.path().join("missing")).is_err());
+        for index in ["index.jsonl", corpus::TRUTH] {
+            assert!(load(folder.path()).is_err(), "no {index}");
+            fs::write(folder.path().join(index), "\n").unwrap();
+            let error = load(folder.path()).err().unwrap().to_string();
+            assert!(error.contains("names no"), "{error}");
+            fs::remove_file(folder.path().join(index)).unwrap();
+        }
+        let lost = r#"{"run":"lost","leak":false,"says":["stable"]}"#;
+        fs::write(folder.path().join(corpus::TRUTH), lost).unwrap();
+        assert!(load(folder.path()).is_err());
+    }
 
     #[test]
     fn megabytes_become_bytes() {

@@ -1,33 +1,30 @@
 //! What lowtide said of recorded jobs whose truth is known, at every moment of each: the recording is
-//! folded again entry by entry, as it was while the job ran, and judged every few seconds.
+//! folded again entry by entry, as it was while the job ran, and judged on the way.
 //!
-//! `cargo run --release -p lowtide-verdicts --bin moments -- FOLDER`
+//! `cargo run --release -p lowtide-verdicts --bin moments -- [FOLDER]`
 //!
-//! The folder holds recordings and a `truth.jsonl` with a line for each: `run` (the name of the
-//! recording), `leak`, and where known `rate` (bytes per step, at the end). A run is accused if any moment
-//! says `leak` while there is none.
+//! The folder holds recordings and a `truth.jsonl` (see `corpus.rs`); the corpus without one. Nothing is told
+//! that the job does not print, unless `--told` gives what the truth says a user would tell. A run is accused
+//! if any moment says `leak` while there is none.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::Context as _;
 use clap::Parser;
-use lowtide_core::entry::Entry;
-use lowtide_core::run::Run;
-use lowtide_core::units::Micros;
-use lowtide_core::verdict::{Class, Verdict};
-use lowtide_recording::reader::Recording;
-use serde::Deserialize;
+use lowtide_core::mark::Geometry;
+use lowtide_core::verdict::Class;
+use lowtide_verdicts::corpus::{self, Moment, Truth};
 
-/// Judged this often, on the job's own clock.
-const EVERY: Micros = Micros(5_000_000);
 /// The outlook is scored from this share of a run on.
 const FROM: f64 = 0.1;
 
 #[derive(Parser)]
 #[command(about = "What lowtide says at every moment of recorded jobs whose truth is known")]
 struct Options {
-    folder: PathBuf,
+    /// [default: the corpus]
+    folder: Option<PathBuf>,
+    /// Tell it what a user of that job would
+    #[arg(long)]
+    told: bool,
     /// Only this one
     #[arg(long, value_name = "NAME")]
     run: Option<String>,
@@ -36,33 +33,25 @@ struct Options {
     at: Option<f64>,
 }
 
-#[derive(Deserialize)]
-struct Truth {
-    run: String,
-    leak: bool,
-    rate: Option<f64>,
-    #[serde(default)]
-    what: String,
-}
-
-/// One answer on the way.
-struct Moment {
-    seconds: f64,
-    verdict: Verdict,
-}
-
 fn main() -> anyhow::Result<()> {
     let options = Options::parse();
-    let index = options.folder.join("truth.jsonl");
-    let text = fs::read_to_string(&index).with_context(|| index.display().to_string())?;
+    let folder = options.folder.unwrap_or_else(corpus::ours);
     let mut total = Total::default();
-    for line in text.lines().filter(|line| !line.trim().is_empty()) {
-        let truth: Truth = serde_json::from_str(line)?;
+    for case in corpus::load(&folder)? {
+        let truth = &case.truth;
         if options.run.as_ref().is_some_and(|run| *run != truth.run) {
             continue;
         }
-        let (moments, peak) = replay(&options.folder.join(&truth.run))?;
-        total.add(&truth, &moments, peak);
+        let told = match options.told {
+            true => truth.told,
+            false => Geometry::default(),
+        };
+        let moments = case.moments(told);
+        let needed = moments
+            .last()
+            .and_then(|last| last.verdict.outlook.as_ref());
+        let peak = needed.map_or(0.0, |outlook| outlook.needs.value);
+        total.add(truth, &moments, peak);
         let asked = options.at.and_then(|at| {
             let next = moments.iter().find(|moment| moment.seconds >= at);
             next.or(moments.last())
@@ -73,39 +62,6 @@ fn main() -> anyhow::Result<()> {
     }
     total.print();
     Ok(())
-}
-
-/// Every answer, and the highest that the tree was.
-fn replay(folder: &Path) -> anyhow::Result<(Vec<Moment>, f64)> {
-    let path = match folder.is_dir() {
-        true => folder.join("recording.lowtide"),
-        false => folder.to_owned(),
-    };
-    let mut run = Run::new();
-    let mut moments: Vec<Moment> = Vec::new();
-    let mut due = Micros(0);
-    let mut recording = Recording::open(&path).with_context(|| path.display().to_string())?;
-    recording.read_on(|entry, _| {
-        let sampled = matches!(entry, Entry::Sample(_));
-        run.apply(&entry);
-        if sampled && run.last_at() >= due {
-            moments.push(moment(&run));
-            due = Micros(run.last_at().0 + EVERY.0);
-        }
-    })?;
-    moments.push(moment(&run));
-    let needed = moments
-        .last()
-        .and_then(|last| last.verdict.outlook.as_ref());
-    let peak = needed.map_or(0.0, |outlook| outlook.needs.value);
-    Ok((moments, peak))
-}
-
-fn moment(run: &Run) -> Moment {
-    Moment {
-        seconds: run.last_at().seconds(),
-        verdict: run.verdict(),
-    }
 }
 
 #[derive(Default)]
