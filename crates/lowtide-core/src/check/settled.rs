@@ -13,67 +13,66 @@ const LEVEL: f64 = 0.02;
 /// Points after the bound without which nothing is said: a slope needs two and its error a third.
 const LEAST: usize = 3;
 
+fn finding(outcome: Outcome, says: impl Into<String>) -> Finding {
+    Finding::new("settled-by", outcome, says.into())
+}
+
 pub(super) fn settled_by(
     bound: &SettleBound,
     criteria: &Criteria,
     subject: JudgedSeries,
 ) -> Finding {
-    let name = "settled-by";
-    let (series, verdict) = (subject.series, subject.verdict);
-    if series.axis != bound.axis {
-        return Finding::new(
-            name,
-            Outcome::Inconclusive,
-            format!(
-                "the bound is on the axis {}, the source has {}",
-                bound.axis, series.axis
-            ),
+    let axis = subject.series.axis;
+    if axis != bound.axis {
+        let says = format!(
+            "the bound is on the axis {}, the source has {axis}",
+            bound.axis
         );
+        return finding(Outcome::Inconclusive, says);
     }
-    let wanted = place(series.axis, bound.at);
-    let rest = after(series, bound.at);
+    let rest = after(subject.series, bound.at);
     if rest.len() < LEAST {
-        return Finding::new(
-            name,
-            Outcome::Inconclusive,
-            format!("only {} points from {wanted} on", rest.len()),
+        let says = format!(
+            "only {} points from {} on",
+            rest.len(),
+            place(axis, bound.at)
         );
+        return finding(Outcome::Inconclusive, says);
     }
+    by_the_verdict(bound, subject).unwrap_or_else(|| drift(bound, criteria, subject))
+}
+
+/// What the judge has decided already; none where it leaves the bound open.
+fn by_the_verdict(bound: &SettleBound, subject: JudgedSeries) -> Option<Finding> {
+    let (axis, verdict) = (subject.series.axis, subject.verdict);
+    let grows = || format!("it still grows after {}", place(axis, bound.at));
     if verdict.verdict == Class::Leak {
-        return Finding::new(
-            name,
-            Outcome::Fail,
-            format!("it still grows after {wanted}"),
-        );
+        return Some(finding(Outcome::Fail, grows()));
     }
     // The end of a warm-up under way is a prediction: it cannot pass, and growth that is seen past the
     // bound fails.
     if verdict.is_under_way() {
-        let (outcome, says) = if verdict.growing {
-            (Outcome::Fail, format!("it still grows after {wanted}"))
+        return Some(if verdict.growing {
+            finding(Outcome::Fail, grows())
         } else {
             let says = "its warm-up is under way, and its end only predicted";
-            (Outcome::Inconclusive, says.to_owned())
-        };
-        return Finding::new(name, outcome, says);
+            finding(Outcome::Inconclusive, says)
+        });
     }
     // The judge's own point, known to within half the distance of its points.
     if let Some(at) = verdict.settled_at {
         let half = usual_gap(subject) / 2.0;
         let (low, high) = (at - half, at + half);
-        let says = format!("settled at {}", place(series.axis, at));
         let outcome = match () {
-            () if high <= bound.at => Some(Outcome::Pass),
-            () if low > bound.at => Some(Outcome::Fail),
-            () => None,
+            () if high <= bound.at => Outcome::Pass,
+            () if low > bound.at => Outcome::Fail,
+            () => return None,
         };
-        if let Some(outcome) = outcome {
-            return Finding::new(name, outcome, says).measured(low, high, bound.at);
-        }
-    } else if matches!(verdict.verdict, Class::Stable | Class::Spikes) {
-        return Finding::new(name, Outcome::Pass, "it never grew".to_owned());
+        let says = format!("settled at {}", place(axis, at));
+        return Some(finding(outcome, says).measured(low, high, bound.at));
     }
-    drift(bound, criteria, subject)
+    let level = matches!(verdict.verdict, Class::Stable | Class::Spikes);
+    level.then(|| finding(Outcome::Pass, "it never grew"))
 }
 
 /// What the floor does from the bound on, when the verdict leaves it open.
@@ -86,8 +85,7 @@ fn drift(bound: &SettleBound, criteria: &Criteria, subject: JudgedSeries) -> Fin
     let span = xs.last().unwrap_or(&0.0) - xs.first().unwrap_or(&0.0);
     let wanted = place(subject.series.axis, bound.at);
     let Some((_, low, high)) = slope_interval(&xs, &floors, noise(&floors)) else {
-        return Finding::new(
-            "settled-by",
+        return finding(
             Outcome::Inconclusive,
             format!("the points after {wanted} show no slope"),
         );
@@ -105,7 +103,7 @@ fn drift(bound: &SettleBound, criteria: &Criteria, subject: JudgedSeries) -> Fin
         super::sizes(low, high),
         show_bytes(allowed)
     );
-    Finding::new("settled-by", outcome, says).measured(low, high, allowed)
+    finding(outcome, says).measured(low, high, allowed)
 }
 
 fn usual_gap(subject: JudgedSeries) -> f64 {
