@@ -10,10 +10,10 @@ import os
 import time
 
 MB = 1_000_000
-# Steps of one part of the run are faster, those of the next slower. Real training is uneven, too, and at an even
+# Steps of one part of the run are slower (the first ones, as in real training), those of the next faster: at an even
 # pace nothing could tell what grows with the steps from what grows with time.
 PARTS = 6
-FASTER, SLOWER = 0.75, 1.25
+SLOWER, FASTER = 1.25, 0.75
 
 
 def arguments(about, steps=120, seconds=30.0, size=1.0, **more):
@@ -40,7 +40,7 @@ def paced(args):
     """
     for step in range(1, args.steps + 1):
         part = (step - 1) * PARTS // args.steps
-        due = time.monotonic() + args.seconds / args.steps * (SLOWER if part % 2 else FASTER)
+        due = time.monotonic() + args.seconds / args.steps * (FASTER if part % 2 else SLOWER)
         yield step
         print(f"step {step}/{args.steps}", flush=True)
         time.sleep(max(0.0, due - time.monotonic()))

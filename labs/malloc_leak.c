@@ -17,7 +17,9 @@ int main(int argc, char **argv) {
         }
         printf("step %ld/%ld\n", step, steps);
         fflush(stdout);
-        usleep((useconds_t)pause);
+        /* The pace of lab.py: six parts, slower and faster in turn. */
+        long quarters = (step - 1) * 6 / steps % 2 ? 3 : 5;
+        usleep((useconds_t)(pause * quarters / 4));
     }
     return 0;
 }
