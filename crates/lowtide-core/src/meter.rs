@@ -117,8 +117,11 @@ fn put_pss(r: &mut Reading, value: Option<u64>, set: fn(&mut Pss, u64)) -> Optio
     Some(())
 }
 
-/// All meters, in the order of [`Meter`].
-pub const METERS: [MeterInfo; 25] = [
+/// All meters, in the order of [`Meter`]; those that are drawn come first. A static, so that asking for
+/// one copies nothing.
+pub static METERS: [MeterInfo; 25] = TABLE;
+
+const TABLE: [MeterInfo; 25] = [
     MeterInfo {
         meter: Meter::Held,
         name: "held",
@@ -422,8 +425,8 @@ pub const METERS: [MeterInfo; 25] = [
 
 const fn stored_count() -> usize {
     let (mut count, mut nth) = (0, 0);
-    while nth < METERS.len() {
-        count += METERS[nth].stored.is_some() as usize;
+    while nth < TABLE.len() {
+        count += TABLE[nth].stored.is_some() as usize;
         nth += 1;
     }
     count
@@ -433,9 +436,9 @@ const fn stored_count() -> usize {
 pub const STORED: [Meter; stored_count()] = {
     let mut columns = [Meter::Held; stored_count()];
     let mut nth = 0;
-    while nth < METERS.len() {
-        if let Some(stored) = METERS[nth].stored {
-            columns[stored.column] = METERS[nth].meter;
+    while nth < TABLE.len() {
+        if let Some(stored) = TABLE[nth].stored {
+            columns[stored.column] = TABLE[nth].meter;
         }
         nth += 1;
     }
@@ -443,6 +446,8 @@ pub const STORED: [Meter; stored_count()] = {
 };
 
 impl Meter {
+    pub const COUNT: usize = TABLE.len();
+
     pub fn info(self) -> &'static MeterInfo {
         &METERS[self as usize]
     }
@@ -456,7 +461,7 @@ impl Meter {
 
     /// Those that have lines, in order.
     pub fn drawn() -> impl Iterator<Item = &'static MeterInfo> {
-        METERS.iter().filter(|info| info.drawn != Drawn::Never)
+        METERS.iter().take_while(|info| info.drawn != Drawn::Never)
     }
 }
 
@@ -521,6 +526,8 @@ mod tests {
             assert_eq!(info.meter as usize, nth, "{}", info.name);
             assert_eq!(Meter::named(info.name), Some(info.meter));
         }
+        let drawn = METERS.iter().filter(|info| info.drawn != Drawn::Never);
+        assert_eq!(Meter::drawn().count(), drawn.count(), "they come first");
         for (nth, meter) in STORED.into_iter().enumerate() {
             let stored = meter.info().stored.expect("a hole in the columns");
             assert_eq!(stored.column, nth, "{meter} shares its column");

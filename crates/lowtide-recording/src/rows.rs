@@ -36,7 +36,7 @@ struct ReadingColumn {
     set: fn(&mut Reading, Cell) -> Option<()>,
 }
 
-const READING_COLUMNS: [ReadingColumn; READING] = {
+static READING_COLUMNS: [ReadingColumn; READING] = {
     const NONE: ReadingColumn = ReadingColumn {
         get: |_| None,
         set: |_, _| None,
@@ -56,7 +56,7 @@ const READING_COLUMNS: [ReadingColumn; READING] = {
     columns
 };
 
-pub const READING_UNITS: [u64; READING] = {
+pub static READING_UNITS: [u64; READING] = {
     let mut units = [1; READING];
     let mut nth = 0;
     while nth < READING {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::entry::{Attempt, Entry};
-use crate::meter::{METERS, Meter};
+use crate::meter::Meter;
 use crate::process::Role;
 use crate::run::{Run, own_share};
 use crate::sample::{Reading, Sample};
@@ -50,7 +50,7 @@ const ATTEMPTS: usize = 100;
 pub(super) struct Meters {
     lines: Vec<(Meter, Grid<Range>)>,
     /// Where in `lines` each meter is, once it has a line.
-    places: [Option<usize>; METERS.len()],
+    places: [Option<usize>; Meter::COUNT],
     room: usize,
     peak: u64,
     gone: bool,
@@ -60,7 +60,7 @@ impl Meters {
     fn new(room: usize) -> Meters {
         Meters {
             lines: Vec::new(),
-            places: [None; METERS.len()],
+            places: [None; Meter::COUNT],
             room,
             peak: 0,
             gone: false,
