@@ -275,7 +275,7 @@ export function facts(report) {
     ["started", showTime(h.started)], ["watched for", `${showDuration(s.seconds)}, ${showCount(s.samples)} samples, one every ${showDuration(h.interval)}`],
     ["steps", s.last_step === null ? null : `${showCount(s.first_step ?? 0)} to ${showCount(s.last_step)}${s.total_steps ? ` of ${showCount(s.total_steps)}` : ""} (${stepsFrom(s.steps_from)})`],
     ["tree", `least ${showBytes(s.tree.min)}, average ${showBytes(s.tree.mean)}, most ${showBytes(s.tree.max)}`],
-    ["end", s.exit ? (s.exit.code !== undefined ? `code ${s.exit.code}` : `signal ${s.exit.signal}`) : null],
+    ["end", s.exit ? ("code" in s.exit ? `code ${s.exit.code}` : `signal ${s.exit.signal}`) : null],
     ["lost", s.lost_ticks ? `${s.lost_ticks} samples could not be recorded` : null],
     ["recorded by", `lowtide ${h.lowtide} ${h.how}`],
   ] : [["source", report.name], ["read", report.read]];

@@ -4,8 +4,21 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Command, Stdio};
 
+use described::Description;
+use lowtide_core::entry::{Attempt, Entry, EventKind, Exit, Header};
+use lowtide_core::mark::{Geometry, Mark, MarkSource, Phase};
+use lowtide_core::postmortem::{Cause, Holder, PostMortem, Victim};
+use lowtide_core::process::{Facts, Member, ProcId, Role};
+use lowtide_core::sample::{Limit, LimitFrom, Reading, Sample, TreeSum};
+use lowtide_core::units::{Bytes, Micros};
+use lowtide_recording::FILE_NAME;
+use lowtide_recording::codec::{Encoder, WriterId};
+use lowtide_recording::frame::{Frames, file_head};
 use lowtide_testing::{PATIENCE, Started, Starts, until};
 use serde_json::{Value, json};
+
+#[path = "common/described.rs"]
+mod described;
 
 const LOWTIDE: &str = env!("CARGO_BIN_EXE_lowtide");
 
@@ -328,6 +341,207 @@ fn all_that_is_described_is_there() {
             );
         }
     }
+}
+
+fn limit(used: u64) -> Limit {
+    Limit {
+        bytes: Bytes(1_000_000_000),
+        used: Bytes(used),
+        from: LimitFrom::Cgroup("/job".to_owned()),
+    }
+}
+
+/// A run that grows by 2 MB a step, with epochs of 50 steps, and was not seen to end.
+fn growing(steps: u64, total_steps: Option<u64>) -> Vec<Entry> {
+    let id = ProcId { pid: 7, start: 1 };
+    let second = |n: u64| Micros(n * 1_000_000);
+    let mut entries = vec![
+        Entry::Header(Header {
+            name: "killed".to_owned(),
+            started: Micros(1_790_000_000_000_000),
+            ..Header::default()
+        }),
+        Entry::Member(Member {
+            id,
+            parent: None,
+            facts: Facts::default(),
+            role: Role::Trainer,
+            why: "the only one".to_owned(),
+        }),
+        Entry::Watch {
+            at: second(0),
+            id,
+            why: "the only one".to_owned(),
+        },
+    ];
+    for n in 1..=steps {
+        let held = 100_000_000 + n * 2_000_000;
+        entries.push(Entry::Mark(Mark {
+            at: second(n),
+            source: MarkSource::Callback,
+            step: Some(n),
+            total_steps,
+            epoch: Some(n as f64 / 50.0),
+            phase: Some(if n % 50 < 5 {
+                Phase::Eval
+            } else {
+                Phase::Train
+            }),
+            geometry: Some(Geometry {
+                epoch_steps: Some(50.0),
+                ..Geometry::default()
+            }),
+            ..Mark::default()
+        }));
+        entries.push(Entry::Sample(Sample {
+            seq: n,
+            at: second(n),
+            readings: vec![Reading {
+                anon: Bytes(held),
+                vsize: Bytes(held),
+                peak: Bytes(held),
+                threads: 1,
+                ..Reading::of(id)
+            }],
+            limit: Some(limit(held)),
+            tree: TreeSum {
+                held: Bytes(held),
+                ..TreeSum::default()
+            },
+            ..Sample::default()
+        }));
+    }
+    entries
+}
+
+/// A run that leaked, was started again by the guard, and was killed at its limit.
+fn killed_at_its_limit() -> Vec<Entry> {
+    let mut entries = growing(300, Some(1000));
+    let at = Micros(300_000_000);
+    entries.extend([
+        Entry::Event {
+            at,
+            kind: EventKind::LimitNear,
+            text: "little is left".to_owned(),
+        },
+        Entry::Attempt(Attempt {
+            at,
+            number: 2,
+            checkpoint: Some("checkpoint-250".to_owned()),
+            step: Some(250),
+            repeated: 50,
+            why: "it was killed".to_owned(),
+        }),
+        Entry::PostMortem(Box::new(PostMortem {
+            at,
+            cause: Cause::GroupOom {
+                group: "/job".to_owned(),
+                kills: 1,
+            },
+            exit: Some(Exit::Signal(9)),
+            who: Some(Victim {
+                pid: 7,
+                role: "trainer".to_owned(),
+                command: "train".to_owned(),
+            }),
+            seen_at: at,
+            held: Bytes(700_000_000),
+            limit: Some(limit(700_000_000)),
+            holders: vec![Holder {
+                pid: 7,
+                role: "trainer".to_owned(),
+                command: "train".to_owned(),
+                held: Bytes(700_000_000),
+                grown: Bytes(600_000_000),
+            }],
+            step: Some(300),
+            total_steps: Some(1000),
+            steps: vec![(300.0, 300)],
+            attempt: 2,
+            grew: Some("2.00 MB/step".to_owned()),
+        })),
+        Entry::End {
+            at,
+            exit: Some(Exit::Signal(9)),
+        },
+    ]);
+    entries
+}
+
+fn recorded(entries: &[Entry]) -> Vec<u8> {
+    let mut frames = Frames::default();
+    let mut encoder = Encoder::begin(&mut frames, &WriterId::default());
+    for entry in entries {
+        encoder.put(&mut frames, entry).unwrap();
+    }
+    let mut bytes = Vec::new();
+    frames.swap_into(&mut bytes);
+    [&file_head()[..], &bytes].concat()
+}
+
+#[test]
+fn every_answer_is_as_described_and_all_that_is_described_is_answered() {
+    let server = Server::start(&[]);
+    let mut description = Description::read();
+    let keep = |name: &str, recording: &[u8]| {
+        let folder = server.home.path().join("runs").join(name);
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join(FILE_NAME), recording).unwrap();
+        name.to_owned()
+    };
+    // What the corpus has not: growth that goes on, in its first epoch or without an end, and a death.
+    let mut names = vec![
+        keep("killed", &recorded(&killed_at_its_limit())),
+        keep("going", &recorded(&growing(300, Some(1000)))),
+        keep("early", &recorded(&growing(40, Some(1000)))),
+        keep("endless", &recorded(&growing(300, None))),
+    ];
+    let corpus = concat!(env!("CARGO_MANIFEST_DIR"), "/../../corpus");
+    for file in std::fs::read_dir(corpus).unwrap().map(Result::unwrap) {
+        let path = file.path();
+        if path.extension().is_some_and(|ending| ending == "lowtide") {
+            let name = path.file_stem().unwrap().to_str().unwrap();
+            names.push(keep(name, &std::fs::read(&path).unwrap()));
+        }
+    }
+    let runs = "/api/v1/runs";
+    description.answered("get", runs, &server.get(runs).json());
+    for name in &names {
+        for address in description.addresses_of_a_run() {
+            let answer = server.get(&address.replace("{name}", name));
+            assert_eq!(answer.status, 200, "{name} {address}: {}", answer.body);
+            description.answered("get", &address, &answer.json());
+        }
+    }
+    let stream = server.get(&format!("{runs}/killed/stream"));
+    let tick = stream
+        .body
+        .lines()
+        .find_map(|line| line.strip_prefix("data: "));
+    description.sent("Tick", &serde_json::from_str(tick.unwrap()).unwrap());
+    description.sent("Error", &server.get(&format!("{runs}/nobody")).json());
+    let started = server.post(runs, &json!({"command": ["sleep", "300"]}));
+    description.answered("post", runs, &started.json());
+    let name = started.json()["name"].as_str().unwrap().to_owned();
+    let stopped = server.post(&format!("{runs}/{name}/stop"), &json!(null));
+    description.answered("post", "/api/v1/runs/{name}/stop", &stopped.json());
+    // The stream ends with the run.
+    server.get(&format!("{runs}/{name}/stream"));
+    description.all_was_seen();
+}
+
+#[test]
+fn types_are_made_from_the_description() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../web/types.d.ts");
+    let types = Description::read().types();
+    if std::env::var_os("LOWTIDE_BLESS").is_some() {
+        std::fs::write(path, &types).unwrap();
+    }
+    let there = std::fs::read_to_string(path).unwrap();
+    assert!(
+        there == types,
+        "web/types.d.ts is old; its first lines say how it is made again"
+    );
 }
 
 #[test]
