@@ -55,7 +55,9 @@ def test_a_shell_is_never_the_one(tmp_path):
     verdict, rows = watch(tmp_path, "sh", "-c", f"{sys.executable} {JOBS / 'plain.py'}; exit $?")
     assert "plain.py" in verdict["process"]["command"]
     assert not verdict["process"]["command"].startswith("sh ")
-    assert roles(rows) == {"launcher": 1, "trainer": 1}
+    seen = roles(rows)
+    # And now and then a helper that torch starts for a moment.
+    assert (seen["launcher"], seen["trainer"]) == (1, 1)
     assert verdict["process"]["why"]
 
 

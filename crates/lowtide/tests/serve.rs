@@ -131,6 +131,9 @@ fn a_job_is_started_followed_and_stopped() {
         let line = server.get(&format!("{run}/series?who=tree&meter=held"));
         (line.status == 200 && line.json()["x"].as_array()?.len() > 1).then_some(())
     });
+    for nowhere in ["who=nobody", "meter=nothing", "meter="] {
+        assert_eq!(server.get(&format!("{run}/series?{nowhere}")).status, 404);
+    }
     assert_eq!(server.get(&run).json()["state"], "running");
     assert!(
         server
