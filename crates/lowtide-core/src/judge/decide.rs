@@ -6,7 +6,7 @@ use super::epoch::Epoch;
 use super::flat::memory_full::is_full;
 use super::flat::plateau::Plateau;
 use super::line::{FloorLine, Trim};
-use super::steady::{GrowingEnd, Missing, few_points, not_steady};
+use super::steady::{GrowingEnd, Lacking, few_points, not_steady};
 use super::tail::{self, Tail};
 use super::teeth::{self, Teeth};
 use super::would_change;
@@ -34,7 +34,7 @@ pub struct Case<'a> {
 /// A growing end of a line, and what it lacks for being steady.
 struct Risen {
     tail: Tail,
-    missing: Missing,
+    missing: Lacking,
 }
 
 impl Risen {
@@ -293,7 +293,7 @@ impl<'a> Case<'a> {
         ends
     }
 
-    fn missing(&self, growing: &GrowingEnd<'_>, tail: &mut Tail, epoch: Option<Epoch>) -> Missing {
+    fn missing(&self, growing: &GrowingEnd<'_>, tail: &mut Tail, epoch: Option<Epoch>) -> Lacking {
         let line = growing.line;
         let mut missing = growing.missing(tail);
         if let Some(lack) =

@@ -8,7 +8,7 @@ use super::epoch::Epoch;
 use super::flat::floor_is_flat::HORIZON;
 use super::line::FloorLine;
 use super::rule::Rule;
-use super::steady::Missing;
+use super::steady::Lacking;
 use super::tail::Tail;
 use super::words::{pace, place};
 use super::{limit, would_change};
@@ -58,7 +58,7 @@ impl Case<'_> {
         (whole, line): (&FloorLine, &FloorLine),
         tail: &Tail,
         epoch: Option<Epoch>,
-        missing: Missing,
+        missing: Lacking,
     ) -> Verdict {
         self.tell_growth(&mut verdict, whole, tail);
         verdict.growing = true;

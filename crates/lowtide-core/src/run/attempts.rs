@@ -59,7 +59,7 @@ impl Run {
         self.gpu = None;
         self.pending = None;
         self.watched = None;
-        self.last_look.forget();
+        self.last_ticks.forget();
         self.steps.next_attempt();
         self.occurrences.forget_steps();
         for track in self.processes.values_mut() {

@@ -1,5 +1,5 @@
 //! How the job died, from what the recording holds: the counters of its groups, who left first, what
-//! each process held at the last look, the last steps. Works without anybody having seen the end.
+//! each process held at the last tick, the last steps. Works without anybody having seen the end.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -14,7 +14,7 @@ use crate::verdict::Class;
 use super::Run;
 use super::track::ProcessTrack;
 
-/// Those who held most at the last look.
+/// Those who held most at the last tick.
 const HOLDERS: usize = 5;
 /// SIGKILL, and what a shell reports for it.
 const KILL: i32 = 9;
@@ -22,28 +22,28 @@ const KILLED_CODE: i32 = 128 + KILL;
 /// A recording that ends without an end, with less than this share of the limit left, ended by it.
 const LIKELY: f64 = 0.10;
 
-/// Of so many last looks the highest counts: the very last ones may show a process that is being taken
+/// Of so many last ticks the highest counts: the very last ones may show a process that is being taken
 /// apart.
 const LAST: usize = 3;
 
 /// What is kept for the day the job dies.
 #[derive(Clone, Debug, Default)]
-pub(super) struct LastLooks {
+pub(super) struct LastTicks {
     /// The newest samples in which anybody lived.
-    looks: VecDeque<Look>,
+    ticks: VecDeque<LastTick>,
     /// OOM kills of each group: when first seen, and now.
     kills: BTreeMap<String, (u64, u64)>,
 }
 
 #[derive(Clone, Debug, Default)]
-struct Look {
+struct LastTick {
     at: Micros,
     readings: Vec<Reading>,
     held: Bytes,
     limit: Option<Limit>,
 }
 
-impl LastLooks {
+impl LastTicks {
     /// `counts`: the job itself lives, not just what started it.
     pub fn see(&mut self, sample: &Sample, counts: bool) {
         for group in &sample.cgroups {
@@ -56,25 +56,25 @@ impl LastLooks {
         if !counts {
             return;
         }
-        let mut look = if self.looks.len() >= LAST {
-            self.looks.pop_front().unwrap_or_default()
+        let mut tick = if self.ticks.len() >= LAST {
+            self.ticks.pop_front().unwrap_or_default()
         } else {
-            Look::default()
+            LastTick::default()
         };
-        look.at = sample.at;
-        look.readings.clone_from(&sample.readings);
-        look.held = sample.tree.held;
-        look.limit.clone_from(&sample.limit);
-        self.looks.push_back(look);
+        tick.at = sample.at;
+        tick.readings.clone_from(&sample.readings);
+        tick.held = sample.tree.held;
+        tick.limit.clone_from(&sample.limit);
+        self.ticks.push_back(tick);
     }
 
     /// Another attempt begins: what the last one held is over.
     pub fn forget(&mut self) {
-        self.looks.clear();
+        self.ticks.clear();
     }
 
-    fn highest(&self) -> Option<&Look> {
-        self.looks.iter().max_by_key(|look| look.held)
+    fn highest(&self) -> Option<&LastTick> {
+        self.ticks.iter().max_by_key(|tick| tick.held)
     }
 
     /// The innermost group that counted kills, with their number.
@@ -117,7 +117,7 @@ impl Run {
 
     /// OOM kills in the job's groups since watching began.
     pub fn oom_kills(&self) -> u64 {
-        self.last_look.killed_in().map_or(0, |(_, kills)| kills)
+        self.last_ticks.killed_in().map_or(0, |(_, kills)| kills)
     }
 
     /// Explains an end that nobody wished for. `exit` is none when the job vanished unseen. None when
@@ -130,10 +130,10 @@ impl Run {
         if exit == Some(Exit::Code(0)) {
             return None;
         }
-        let look = self.last_look.highest()?;
+        let tick = self.last_ticks.highest()?;
         let first = self.first_to_go(kernel);
         let cause = self.cause(exit, kernel)?;
-        let mut holders: Vec<Holder> = look
+        let mut holders: Vec<Holder> = tick
             .readings
             .iter()
             .filter_map(|reading| Some((reading, self.process(reading.id)?)))
@@ -147,9 +147,9 @@ impl Run {
             cause,
             exit,
             who: first.map(victim),
-            seen_at: look.at,
-            held: look.held,
-            limit: look.limit.clone(),
+            seen_at: tick.at,
+            held: tick.held,
+            limit: tick.limit.clone(),
             holders,
             step: self.steps.furthest_step(),
             total_steps: self.total_steps(),
@@ -167,7 +167,7 @@ impl Run {
     fn cause(&self, exit: Option<Exit>, kernel: Option<&KernelKill>) -> Option<Cause> {
         if let Some(kernel) = kernel {
             let line = kernel.line.clone();
-            return Some(match (kernel.group, self.last_look.killed_in()) {
+            return Some(match (kernel.group, self.last_ticks.killed_in()) {
                 (true, Some((group, kills))) => Cause::GroupOom {
                     group: group.to_owned(),
                     kills,
@@ -184,7 +184,7 @@ impl Run {
             .iter()
             .rev()
             .find(|(at, kind, _)| *kind == EventKind::Guard && *at >= self.attempts.since);
-        if let Some((group, kills)) = self.last_look.killed_in() {
+        if let Some((group, kills)) = self.last_ticks.killed_in() {
             return Some(Cause::GroupOom {
                 group: group.to_owned(),
                 kills,
@@ -205,8 +205,8 @@ impl Run {
     }
 
     fn was_near_the_limit(&self) -> bool {
-        let look = self.last_look.highest();
-        look.and_then(|look| look.limit.as_ref())
+        let tick = self.last_ticks.highest();
+        tick.and_then(|tick| tick.limit.as_ref())
             .is_some_and(|limit| {
                 let left = limit.bytes.as_f64() - limit.used.as_f64();
                 left < LIKELY * limit.bytes.as_f64()
@@ -222,7 +222,7 @@ impl Run {
         self.of_this_attempt().count()
     }
 
-    /// The trainer that left first; none when several left between the same two looks.
+    /// The trainer that left first; none when several left between the same two ticks.
     fn first_to_go(&self, kernel: Option<&KernelKill>) -> Option<&ProcessTrack> {
         if let Some(kernel) = kernel {
             let found = self

@@ -40,7 +40,7 @@ use crate::verdict::Axis;
 
 use attempts::Attempts;
 use cleanups::Cleanups;
-use death::LastLooks;
+use death::LastTicks;
 use looks::Looks;
 pub use looks::Taken;
 pub(crate) use looks::breakdowns_of;
@@ -76,7 +76,7 @@ pub struct Run {
     events: Vec<(Micros, EventKind, String)>,
     looks: Looks,
     attempts: Attempts,
-    last_look: LastLooks,
+    last_ticks: LastTicks,
     post_mortem: Option<PostMortem>,
     pub(crate) occurrences: Occurrences,
     pub(crate) cleanups: Cleanups,
@@ -177,7 +177,7 @@ impl Run {
 
     fn sample(&mut self, sample: &Sample) {
         self.last_at = sample.at;
-        self.last_look.see(sample, self.trains_in(sample));
+        self.last_ticks.see(sample, self.trains_in(sample));
         self.samples += 1;
         self.late += u64::from(sample.late > LATE);
         // The first one known; from then on as of the look that counts.

@@ -27,12 +27,12 @@ pub struct Lack {
 
 /// All that is missing, and where the last of it could be there.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Missing {
+pub struct Lacking {
     pub says: Vec<Evidence>,
     pub decides_at: Option<f64>,
 }
 
-impl Missing {
+impl Lacking {
     pub fn is_nothing(&self) -> bool {
         self.says.is_empty()
     }
@@ -51,9 +51,9 @@ impl Missing {
     }
 }
 
-impl FromIterator<Lack> for Missing {
-    fn from_iter<I: IntoIterator<Item = Lack>>(lacks: I) -> Missing {
-        let mut missing = Missing::default();
+impl FromIterator<Lack> for Lacking {
+    fn from_iter<I: IntoIterator<Item = Lack>>(lacks: I) -> Lacking {
+        let mut missing = Lacking::default();
         lacks.into_iter().for_each(|lack| missing.add(lack));
         missing
     }
@@ -84,7 +84,7 @@ impl GrowingEnd<'_> {
     }
 
     /// Asks every rule about one end of the line, those that weigh most first.
-    pub fn missing(&self, tail: &Tail) -> Missing {
+    pub fn missing(&self, tail: &Tail) -> Lacking {
         let lasting = Lasting::of(self, tail);
         let lacks = [
             outlasts_before::lacks(self, tail, &lasting),
