@@ -8,7 +8,7 @@ import random
 
 from lab import arguments, block, paced
 
-args = arguments(__doc__, size=0.25, examples=288, batch=2, accumulate=4)
+args = arguments(__doc__, size=0.25, examples=576, batch=2, accumulate=4)
 per_step = args.batch * args.accumulate
 decoded, order = {}, []
 for step in paced(args):

@@ -70,7 +70,7 @@ const LABS: &[Lab] = &[
     leak("worker_leak"),
     lab("leak_ends", &["warm-up"]),
     Lab {
-        judge: &["--examples", "288", "--batch", "2", "--accumulate", "4"],
+        judge: &["--examples", "576", "--batch", "2", "--accumulate", "4"],
         ..lab("first_epoch_cache", &["warm-up"])
     },
     lab("lru_cache", &["warm-up"]),
