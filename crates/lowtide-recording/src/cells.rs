@@ -4,18 +4,18 @@
 //! that changed and, for each of them, the difference from the row before.
 
 /// A number, or nothing where there was nothing to read.
-pub type Cell = Option<u64>;
+pub(crate) type Cell = Option<u64>;
 
 /// How a choice is stored that was read from the recording of a later lowtide: its own number is not
 /// known any more.
-pub const OTHER: u64 = 127;
+pub(crate) const OTHER: u64 = 127;
 
 /// The bytes do not have the shape that the format asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Malformed;
 
 /// Seven bits a byte, low ones first, the top bit says that more follow.
-pub fn put_varint(out: &mut Vec<u8>, value: u64) {
+pub(crate) fn put_varint(out: &mut Vec<u8>, value: u64) {
     put_wide(out, value.into());
 }
 
@@ -27,37 +27,37 @@ fn put_wide(out: &mut Vec<u8>, mut value: u128) {
     out.push(value as u8);
 }
 
-pub fn put_text(out: &mut Vec<u8>, text: &str) {
+pub(crate) fn put_text(out: &mut Vec<u8>, text: &str) {
     put_varint(out, text.len() as u64);
     out.extend_from_slice(text.as_bytes());
 }
 
 /// Small magnitudes of either sign become small numbers: 0, -1, 1, -2, …
-pub fn zigzag(value: i64) -> u64 {
+pub(crate) fn zigzag(value: i64) -> u64 {
     ((value << 1) ^ (value >> 63)) as u64
 }
 
-pub fn unzigzag(value: u64) -> i64 {
+pub(crate) fn unzigzag(value: u64) -> i64 {
     (value >> 1) as i64 ^ -((value & 1) as i64)
 }
 
 /// Bytes that are being read.
-pub struct Input<'a>(pub &'a [u8]);
+pub(crate) struct Input<'a>(pub &'a [u8]);
 
 impl<'a> Input<'a> {
-    pub fn byte(&mut self) -> Result<u8, Malformed> {
+    pub(crate) fn byte(&mut self) -> Result<u8, Malformed> {
         let (&first, rest) = self.0.split_first().ok_or(Malformed)?;
         self.0 = rest;
         Ok(first)
     }
 
-    pub fn bytes(&mut self, count: usize) -> Result<&'a [u8], Malformed> {
+    pub(crate) fn bytes(&mut self, count: usize) -> Result<&'a [u8], Malformed> {
         let (taken, rest) = self.0.split_at_checked(count).ok_or(Malformed)?;
         self.0 = rest;
         Ok(taken)
     }
 
-    pub fn varint(&mut self) -> Result<u64, Malformed> {
+    pub(crate) fn varint(&mut self) -> Result<u64, Malformed> {
         match self.0 {
             // One byte, most of the time.
             [byte, rest @ ..] if *byte < 0x80 => {
@@ -90,11 +90,11 @@ impl<'a> Input<'a> {
         Err(Malformed)
     }
 
-    pub fn length(&mut self) -> Result<usize, Malformed> {
+    pub(crate) fn length(&mut self) -> Result<usize, Malformed> {
         usize::try_from(self.varint()?).map_err(|_| Malformed)
     }
 
-    pub fn text(&mut self) -> Result<String, Malformed> {
+    pub(crate) fn text(&mut self) -> Result<String, Malformed> {
         let length = self.length()?;
         let bytes = self.bytes(length)?;
         String::from_utf8(bytes.to_vec()).map_err(|_| Malformed)
@@ -106,7 +106,7 @@ impl<'a> Input<'a> {
 /// A cell with a unit above 1 (pages, clock ticks) usually moves by whole units: the lowest bit of
 /// its code says whether it did. Code 0 is no difference, so it is free to mean "from nothing to 0"
 /// or "from something to nothing".
-pub fn put_row<const N: usize>(
+pub(crate) fn put_row<const N: usize>(
     out: &mut Vec<u8>,
     units: &[u64; N],
     old: &mut [Cell; N],
@@ -146,7 +146,7 @@ fn difference(delta: i64, unit: u64) -> u128 {
 
 /// Applies stored changes to `row`. Bits of the mask beyond the row are columns of a later
 /// lowtide: their codes are skipped.
-pub fn take_row<const N: usize>(
+pub(crate) fn take_row<const N: usize>(
     input: &mut Input,
     units: &[u64; N],
     row: &mut [Cell; N],
@@ -156,7 +156,7 @@ pub fn take_row<const N: usize>(
 }
 
 /// As [`take_row`], when the mask was read already.
-pub fn take_changes<const N: usize>(
+pub(crate) fn take_changes<const N: usize>(
     input: &mut Input,
     mask: u64,
     units: &[u64; N],

@@ -15,7 +15,7 @@ use crate::sample::State;
 
 /// Samples between keyframes. At 1 Hz a broken byte costs ten minutes at most, and keyframes of 25
 /// processes add 1 % to the file.
-pub const KEY_EVERY: u64 = 600;
+pub(crate) const KEY_EVERY: u64 = 600;
 
 /// Kinds of record. Readers skip those they do not know, and entries in JSON that they cannot read.
 const JSON: u8 = 1;
@@ -25,7 +25,7 @@ const TALLY: u8 = 4;
 const WRITER: u8 = 5;
 
 /// What `Gap::what` says when the recording itself lacks something.
-pub const RECORDING: &str = "recording";
+pub(crate) const RECORDING: &str = "recording";
 
 /// Stands at the beginning of every keyframe, so that a run can be listed from its last one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -178,7 +178,7 @@ impl Decoder {
     }
 
     /// Frames are missing before the next one.
-    pub fn damaged(&mut self) {
+    pub(crate) fn damaged(&mut self) {
         self.synced = false;
         self.damage.get_or_insert_default();
     }

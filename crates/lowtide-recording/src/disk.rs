@@ -12,7 +12,7 @@ use crate::writer::{Notice, Shared};
 
 /// After a power cut at most this much is lost (the number of issue 2: more often would keep the
 /// disks of a cluster busy for a run of days).
-pub const SYNC_EVERY: Duration = Duration::from_secs(30);
+pub(crate) const SYNC_EVERY: Duration = Duration::from_secs(30);
 /// Marks between ticks ride with the next tick, but not longer than this.
 const LINGER: Duration = Duration::from_secs(1);
 /// A write that failed is tried again after this.

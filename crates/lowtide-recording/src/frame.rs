@@ -6,13 +6,13 @@ use crate::cells::put_varint;
 pub const MAGIC: &[u8; 8] = b"lowtide\n";
 /// Counted up only when older readers would understand something wrongly; what they can step over
 /// (docs/recording.md) needs no new one.
-pub const VERSION: u32 = 2;
+pub(crate) const VERSION: u32 = 2;
 /// Magic and version.
 pub const HEAD_LEN: usize = MAGIC.len() + 4;
 /// Length and checksum.
 pub const FRAME_HEAD: usize = 8;
 /// A longer frame is damage. A key sample of 10,000 processes takes about 1 MB.
-pub const MAX_PAYLOAD: usize = 4 << 20;
+pub(crate) const MAX_PAYLOAD: usize = 4 << 20;
 /// An open frame that has grown to this is closed, so that one broken byte costs little.
 const CLOSE_AT: usize = 64 << 10;
 
@@ -137,7 +137,7 @@ pub fn look(bytes: &[u8]) -> Seen {
 }
 
 /// How many of these bytes are whole frames; their checksums are not looked at.
-pub fn whole_frames(bytes: &[u8]) -> usize {
+pub(crate) fn whole_frames(bytes: &[u8]) -> usize {
     let mut whole = 0;
     while let Some(length) = bytes[whole..].first_chunk::<4>() {
         let next = whole + FRAME_HEAD + u32::from_le_bytes(*length) as usize;

@@ -18,9 +18,9 @@
 //! - The writer is killed: the last frame may be incomplete. Readers stop before it.
 //! - The disk is full or hangs: frames wait in memory, then whole ticks are dropped and counted in
 //!   a gap. Half a frame is cut off again, or overwritten by the same bytes later.
-//! - The power fails: what was written since the last fsync ([`disk::SYNC_EVERY`]) may be lost.
+//! - The power fails: what was written since the last fsync (`disk::SYNC_EVERY`) may be lost.
 //! - Bytes in the middle are damaged: readers go on at the next keyframe
-//!   ([`codec::KEY_EVERY`]) and report a gap with the number of ticks lost.
+//!   (`codec::KEY_EVERY`) and report a gap with the number of ticks lost.
 //!
 //! An entry, kind or reason that only a later lowtide knows is stepped over; nothing else is lost by it.
 //! docs/recording.md has the rules by which the format grows.
@@ -31,20 +31,20 @@
 mod ahead;
 mod cells;
 pub mod codec;
-pub mod disk;
+mod disk;
 #[cfg(test)]
 mod document;
 pub mod frame;
-pub mod reader;
+mod reader;
 mod rows;
 mod sample;
 pub mod store;
 pub mod summary;
-pub mod writer;
+mod writer;
 
 pub use reader::{Recording, RecordingError};
 pub use store::{NewRun, Store};
-pub use writer::{Notice, Recorder};
+pub use writer::{Notice, Recorder, Unfinished};
 
 /// The name of the log in a run's folder.
 pub const FILE_NAME: &str = "recording.lowtide";

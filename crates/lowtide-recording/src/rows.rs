@@ -29,7 +29,7 @@ fn small(cell: Cell) -> Option<u32> {
 }
 
 /// A reading's columns are those of its meters, where each is declared.
-pub const READING: usize = STORED.len();
+pub(crate) const READING: usize = STORED.len();
 
 struct ReadingColumn {
     get: fn(&Reading) -> Cell,
@@ -56,7 +56,7 @@ static READING_COLUMNS: [ReadingColumn; READING] = {
     columns
 };
 
-pub static READING_UNITS: [u64; READING] = {
+pub(crate) static READING_UNITS: [u64; READING] = {
     let mut units = [1; READING];
     let mut nth = 0;
     while nth < READING {
@@ -68,11 +68,11 @@ pub static READING_UNITS: [u64; READING] = {
     units
 };
 
-pub fn reading_row(r: &Reading) -> [Cell; READING] {
+pub(crate) fn reading_row(r: &Reading) -> [Cell; READING] {
     std::array::from_fn(|nth| (READING_COLUMNS[nth].get)(r))
 }
 
-pub fn reading(id: ProcId, row: &[Cell; READING]) -> Option<Reading> {
+pub(crate) fn reading(id: ProcId, row: &[Cell; READING]) -> Option<Reading> {
     let mut reading = Reading::of(id);
     for (column, cell) in READING_COLUMNS.iter().zip(row) {
         (column.set)(&mut reading, *cell)?;
@@ -80,10 +80,11 @@ pub fn reading(id: ProcId, row: &[Cell; READING]) -> Option<Reading> {
     Some(reading)
 }
 
-pub const NODE: usize = 12;
-pub const NODE_UNITS: [u64; NODE] = [PAGE, PAGE, PAGE, 1, 1, 1, 1, PAGE, PAGE, PAGE, PAGE, PAGE];
+pub(crate) const NODE: usize = 12;
+pub(crate) const NODE_UNITS: [u64; NODE] =
+    [PAGE, PAGE, PAGE, 1, 1, 1, 1, PAGE, PAGE, PAGE, PAGE, PAGE];
 
-pub fn node_row(n: &Node) -> [Cell; NODE] {
+pub(crate) fn node_row(n: &Node) -> [Cell; NODE] {
     let [some, full, some_total, full_total] = pressure_cells(n.pressure);
     [
         size(n.available),
@@ -101,7 +102,7 @@ pub fn node_row(n: &Node) -> [Cell; NODE] {
     ]
 }
 
-pub fn node(row: &[Cell; NODE]) -> Option<Node> {
+pub(crate) fn node(row: &[Cell; NODE]) -> Option<Node> {
     Some(Node {
         available: bytes(row[0])?,
         page_cache: bytes(row[1])?,
@@ -114,12 +115,12 @@ pub fn node(row: &[Cell; NODE]) -> Option<Node> {
     })
 }
 
-pub const CGROUP: usize = 16;
-pub const CGROUP_UNITS: [u64; CGROUP] = [
+pub(crate) const CGROUP: usize = 16;
+pub(crate) const CGROUP_UNITS: [u64; CGROUP] = [
     PAGE, PAGE, PAGE, PAGE, 1, 1, 1, PAGE, 1, 1, 1, PAGE, PAGE, PAGE, PAGE, 1,
 ];
 
-pub fn cgroup_row(c: &Cgroup) -> [Cell; CGROUP] {
+pub(crate) fn cgroup_row(c: &Cgroup) -> [Cell; CGROUP] {
     let [some, full, some_total, full_total] = pressure_cells(c.pressure);
     [
         size(c.current),
@@ -141,7 +142,7 @@ pub fn cgroup_row(c: &Cgroup) -> [Cell; CGROUP] {
     ]
 }
 
-pub fn cgroup(path: String, row: &[Cell; CGROUP]) -> Option<Cgroup> {
+pub(crate) fn cgroup(path: String, row: &[Cell; CGROUP]) -> Option<Cgroup> {
     Some(Cgroup {
         path,
         current: bytes(row[0])?,
@@ -160,14 +161,14 @@ pub fn cgroup(path: String, row: &[Cell; CGROUP]) -> Option<Cgroup> {
     })
 }
 
-pub const GPU: usize = 2;
-pub const GPU_UNITS: [u64; GPU] = [PAGE; GPU];
+pub(crate) const GPU: usize = 2;
+pub(crate) const GPU_UNITS: [u64; GPU] = [PAGE; GPU];
 
-pub fn gpu_row(g: &Gpu) -> [Cell; GPU] {
+pub(crate) fn gpu_row(g: &Gpu) -> [Cell; GPU] {
     [size(g.used), size(g.total)]
 }
 
-pub fn gpu(index: u32, name: String, row: &[Cell; GPU]) -> Option<Gpu> {
+pub(crate) fn gpu(index: u32, name: String, row: &[Cell; GPU]) -> Option<Gpu> {
     Some(Gpu {
         index,
         name,
@@ -176,14 +177,14 @@ pub fn gpu(index: u32, name: String, row: &[Cell; GPU]) -> Option<Gpu> {
     })
 }
 
-pub const LIMIT: usize = 2;
-pub const LIMIT_UNITS: [u64; LIMIT] = [PAGE; LIMIT];
+pub(crate) const LIMIT: usize = 2;
+pub(crate) const LIMIT_UNITS: [u64; LIMIT] = [PAGE; LIMIT];
 
-pub const TREE: usize = 4;
-pub const TREE_UNITS: [u64; TREE] = [PAGE, 1, 1, 1];
+pub(crate) const TREE: usize = 4;
+pub(crate) const TREE_UNITS: [u64; TREE] = [PAGE, 1, 1, 1];
 
 /// The age of the oldest reading grows with every tick; the moment it was read does not.
-pub fn tree_row(t: &TreeSum, at: Micros) -> [Cell; TREE] {
+pub(crate) fn tree_row(t: &TreeSum, at: Micros) -> [Cell; TREE] {
     let (basis, oldest, unread) = match t.basis {
         Basis::Cgroup => (0, None, None),
         Basis::Pss { oldest, unread } => {
@@ -195,7 +196,7 @@ pub fn tree_row(t: &TreeSum, at: Micros) -> [Cell; TREE] {
     [size(t.held), oldest, unread, Some(basis)]
 }
 
-pub fn tree(row: &[Cell; TREE], at: Micros) -> Option<TreeSum> {
+pub(crate) fn tree(row: &[Cell; TREE], at: Micros) -> Option<TreeSum> {
     let basis = match row[3]? {
         0 => Basis::Cgroup,
         1 => Basis::Pss {
@@ -248,13 +249,13 @@ fn from_percent(cell: u64) -> f32 {
     }
 }
 
-pub const MARK: usize = 16;
-pub const MARK_UNITS: [u64; MARK] = [1; MARK];
+pub(crate) const MARK: usize = 16;
+pub(crate) const MARK_UNITS: [u64; MARK] = [1; MARK];
 
 /// Epochs are mostly logged with a few decimals; millionths keep those short.
 const EPOCH_PARTS: f64 = 1e6;
 
-pub fn mark_row(m: &Mark) -> [Cell; MARK] {
+pub(crate) fn mark_row(m: &Mark) -> [Cell; MARK] {
     let parts = m.epoch.and_then(epoch_parts);
     let exact = m.epoch.filter(|_| parts.is_none()).map(f64::to_bits);
     let source = match m.source {
@@ -291,7 +292,7 @@ pub fn mark_row(m: &Mark) -> [Cell; MARK] {
     ]
 }
 
-pub fn mark(row: &[Cell; MARK]) -> Option<Mark> {
+pub(crate) fn mark(row: &[Cell; MARK]) -> Option<Mark> {
     let source = match row[9]? {
         0 => MarkSource::Callback,
         1 => MarkSource::Output,

@@ -31,7 +31,7 @@ const NO_LIMIT: u64 = 0;
 
 /// What the next sample is compared with.
 #[derive(Default)]
-pub struct State {
+pub(crate) struct State {
     seq: u64,
     /// When the tick was to begin, and how long after the one before.
     planned: u64,
@@ -57,7 +57,7 @@ struct Places {
 }
 
 impl State {
-    pub fn put(&mut self, out: &mut Vec<u8>, sample: &Sample) -> Result<(), Malformed> {
+    pub(crate) fn put(&mut self, out: &mut Vec<u8>, sample: &Sample) -> Result<(), Malformed> {
         if sample.readings.len().max(sample.gaps.len()) > MAX_LIST {
             return Err(Malformed);
         }
@@ -89,7 +89,7 @@ impl State {
         Ok(())
     }
 
-    pub fn take(&mut self, input: &mut Input) -> Result<Sample, Malformed> {
+    pub(crate) fn take(&mut self, input: &mut Input) -> Result<Sample, Malformed> {
         let (at, late) = self.take_time(input)?;
         let changed = input.varint()?;
         if changed & PROCESSES != 0 {

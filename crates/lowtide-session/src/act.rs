@@ -27,7 +27,7 @@ impl FromStr for AskBy {
 }
 
 /// Sends a signal to each of them that still lives; how many got it.
-pub fn send(targets: &[ProcId], signal: Signal) -> usize {
+pub(crate) fn send(targets: &[ProcId], signal: Signal) -> usize {
     let Ok(proc) = Proc::at("/proc") else {
         return 0;
     };
@@ -37,7 +37,7 @@ pub fn send(targets: &[ProcId], signal: Signal) -> usize {
 }
 
 /// Whether one of them is stopped (SIGSTOP, Ctrl-Z): then it can serve no request.
-pub fn any_stopped(targets: &[ProcId]) -> bool {
+pub(crate) fn any_stopped(targets: &[ProcId]) -> bool {
     Proc::at("/proc").is_ok_and(|proc| targets.iter().any(|id| is_stopped(&proc, id.pid)))
 }
 

@@ -19,7 +19,7 @@ use crate::environment;
 use crate::keeper::{Handle, Launch, StartError, Starter};
 
 /// The job as it was found. What cannot be read of it is empty: it is watched all the same.
-pub struct Attached {
+pub(crate) struct Attached {
     pub pid: u32,
     pub command: Vec<String>,
     pub cwd: Option<PathBuf>,
@@ -34,7 +34,7 @@ pub struct Attached {
 
 /// What becomes of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Heard {
+pub(crate) enum Heard {
     /// It ended; how, only its parent knows.
     Ended,
     /// We are to end.
@@ -47,7 +47,7 @@ pub enum Heard {
 
 impl Attached {
     /// `starter` reads our signals.
-    pub fn find(pid: u32, starter: Starter) -> Result<Attached, lowtide_sys::Error> {
+    pub(crate) fn find(pid: u32, starter: Starter) -> Result<Attached, lowtide_sys::Error> {
         let proc = Proc::at("/proc")?;
         let start = start_time(&proc, pid).ok_or(lowtide_sys::Error::NoSuchProcess { pid })?;
         let target = Target::open(&proc, ProcId { pid, start })?;
@@ -64,7 +64,7 @@ impl Attached {
     }
 
     /// Waits for its end, for a signal to us or, with `keys`, for the user to type, until the time is over.
-    pub fn next(&mut self, time: Duration, keys: bool) -> io::Result<Option<Heard>> {
+    pub(crate) fn next(&mut self, time: Duration, keys: bool) -> io::Result<Option<Heard>> {
         let until = Instant::now() + time;
         loop {
             let Some(starter) = &mut self.starter else {
@@ -104,7 +104,7 @@ impl Attached {
     }
 
     /// After its end: whether a signal within the time wants us to end.
-    pub fn end_within(&mut self, time: Duration) -> io::Result<bool> {
+    pub(crate) fn end_within(&mut self, time: Duration) -> io::Result<bool> {
         let Some(starter) = &mut self.starter else {
             return Ok(false);
         };
@@ -112,7 +112,7 @@ impl Attached {
     }
 
     /// Starts it again, after its end: from here on it is a job of our own.
-    pub fn start(&mut self, launch: Launch) -> Result<Handle, StartError> {
+    pub(crate) fn start(&mut self, launch: Launch) -> Result<Handle, StartError> {
         let starter = self.starter.take().map_or_else(Starter::prepare, Ok)?;
         starter.start(launch)
     }

@@ -9,7 +9,7 @@ pub mod code {
     /// The source or the target could not be read.
     pub const UNREADABLE: i32 = 4;
     /// `run --guard`: the guard stopped the job, and it can be resumed (EX_TEMPFAIL).
-    pub const RESUMABLE: i32 = 75;
+    pub(crate) const RESUMABLE: i32 = 75;
     /// `run`: lowtide itself failed before the job could start.
     pub const OURSELVES: i32 = 125;
 }

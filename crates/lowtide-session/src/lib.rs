@@ -10,7 +10,7 @@ mod environment;
 pub mod failure;
 pub mod guard;
 pub mod keeper;
-pub mod marks;
+mod marks;
 pub mod session;
 pub mod watch;
 

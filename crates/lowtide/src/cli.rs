@@ -14,13 +14,13 @@ use crate::commands::{
 #[command(
     after_help = "Start with:\n  lowtide demo\n  lowtide run -- python train.py\n  lowtide judge last"
 )]
-pub struct Cli {
+pub(crate) struct Cli {
     #[command(subcommand)]
     pub verb: Verb,
 }
 
 #[derive(Debug, Subcommand)]
-pub enum Verb {
+pub(crate) enum Verb {
     Run(RunArgs),
     Attach(AttachArgs),
     Ps(PsArgs),

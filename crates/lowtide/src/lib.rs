@@ -2,14 +2,14 @@
 //!
 //! Everything here wires core's decisions and sys's readings to files, terminals and people.
 
-pub mod cli;
-pub mod commands;
+mod cli;
+mod commands;
 pub mod export;
-pub mod import;
+mod import;
 mod listing;
-pub mod serve;
-pub mod show;
-pub mod source;
+mod serve;
+mod show;
+mod source;
 
 use std::process::ExitCode;
 

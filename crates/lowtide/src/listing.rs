@@ -7,7 +7,7 @@ use lowtide_recording::summary::{RunState, Summary};
 use serde_json::json;
 
 /// A run whose summary cannot be read is listed by its name.
-pub fn at_a_glance(run: &StoredRun, summary: Option<Summary>) -> serde_json::Value {
+pub(crate) fn at_a_glance(run: &StoredRun, summary: Option<Summary>) -> serde_json::Value {
     let path = run.recording();
     let Some(s) = summary else {
         return json!({"name": run.name, "path": path, "state": "unreadable"});

@@ -26,7 +26,7 @@ use crate::show::text::headline;
 
 /// What flags say about a source.
 #[derive(Clone, Debug, Default)]
-pub struct Said {
+pub(crate) struct Said {
     pub axis: Option<Axis>,
     pub geometry: Geometry,
     /// Steps of the whole run.
@@ -39,7 +39,7 @@ pub struct Said {
 }
 
 /// A source with its verdict.
-pub struct Judged {
+pub(crate) struct Judged {
     pub verdict: Verdict,
     /// The series that decides it.
     pub series: Series,
@@ -50,7 +50,7 @@ pub struct Judged {
     pub mortem: Option<PostMortem>,
 }
 
-pub fn open(source: &str, said: &Said) -> Result<Judged> {
+pub(crate) fn open(source: &str, said: &Said) -> Result<Judged> {
     match locate(source)? {
         Located::Recording(path) => replay(&path, source, said),
         Located::Bytes(bytes) => from_bytes(&bytes, source, said),
@@ -90,7 +90,7 @@ fn locate(source: &str) -> Result<Located> {
 }
 
 /// Everything that a view can show of a source.
-pub fn report(source: &str, said: &Said, detail: Detail) -> Result<Report> {
+pub(crate) fn report(source: &str, said: &Said, detail: Detail) -> Result<Report> {
     let mut report = match locate(source)? {
         Located::Recording(path) => {
             let mut picture = Picture::of(told_run(said)?, detail);
@@ -168,7 +168,7 @@ fn replay(path: &Path, source: &str, said: &Said) -> Result<Judged> {
 }
 
 /// The verdict on the bytes of a file that is no recording.
-pub fn from_bytes(bytes: &[u8], source: &str, said: &Said) -> Result<Judged> {
+pub(crate) fn from_bytes(bytes: &[u8], source: &str, said: &Said) -> Result<Judged> {
     let read = Understood::of(bytes, source, said)?;
     let verdict = read.verdict(source);
     Ok(Judged {

@@ -36,7 +36,7 @@ pub enum Isolation {
 
 impl Isolation {
     /// What suits the place we are in. Pure: tests give places that are not here.
-    pub fn for_place(
+    pub(crate) fn for_place(
         place: Option<&Place>,
         systemd_run: bool,
         name: &str,

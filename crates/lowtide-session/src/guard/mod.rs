@@ -22,7 +22,7 @@ use crate::marks::Request;
 use crate::watch::Watch;
 
 use checkpoints::Places;
-pub use ending::{Next, Restart};
+pub(crate) use ending::{Next, Restart};
 use resume::Resume;
 
 /// What the user wants of a guard.
@@ -86,7 +86,7 @@ impl Guard {
     }
 
     /// The user wants an end.
-    pub fn interrupt(&mut self) {
+    pub(crate) fn interrupt(&mut self) {
         self.interrupted = true;
     }
 

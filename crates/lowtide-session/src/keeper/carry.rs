@@ -30,7 +30,7 @@ const FOREGROUND_LOOK: Duration = Duration::from_millis(500);
 /// Keys on their way from the user's terminal to the job's; a terminal line is at most this long (N_TTY).
 const KEYS: usize = 4096;
 
-pub fn main(orders: Orders) -> ExitCode {
+pub(super) fn main(orders: Orders) -> ExitCode {
     rustix::thread::set_name(c"lowtide-keeper").ok();
     // The orders' socket leads to the watcher; it is kept open until the job runs or cannot.
     let Ok(socket) = orders.socket.try_clone() else {

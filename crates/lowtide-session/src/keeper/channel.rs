@@ -19,7 +19,7 @@ const READS_A_TURN: usize = 16;
 /// that. What descendants print after that is theirs and not waited for.
 const ON_ITS_WAY: usize = 256 * 1024;
 
-pub struct Channel {
+pub(super) struct Channel {
     /// Our end of the job's stream; None when the job's side or the user's side is closed.
     source: Option<OwnedFd>,
     sink: Sink,
@@ -35,7 +35,7 @@ pub struct Channel {
 }
 
 impl Channel {
-    pub fn new(
+    pub(super) fn new(
         source: OwnedFd,
         user: BorrowedFd,
         stream: Stream,
@@ -53,18 +53,18 @@ impl Channel {
         })
     }
 
-    pub fn is_open(&self) -> bool {
+    pub(super) fn is_open(&self) -> bool {
         self.source.is_some() || !self.held.is_empty()
     }
 
     /// The job's end of it, to write what the user types.
-    pub fn source(&self) -> Option<&OwnedFd> {
+    pub(super) fn source(&self) -> Option<&OwnedFd> {
         self.source.as_ref()
     }
 
     /// What to poll for: input while nothing is held, room while something is, and the end of the user's side
     /// always.
-    pub fn interests(&self) -> impl Iterator<Item = PollFd<'_>> {
+    pub(crate) fn interests(&self) -> impl Iterator<Item = PollFd<'_>> {
         let source = self.source.as_ref().filter(|_| self.held.is_empty());
         let wanted = if self.held.is_empty() {
             PollFlags::empty()
@@ -79,17 +79,17 @@ impl Channel {
     }
 
     /// The main process ended.
-    pub fn main_ended(&mut self) {
+    pub(crate) fn main_ended(&mut self) {
         self.on_its_way = Some(ON_ITS_WAY);
     }
 
     /// Whether all that the main process printed is out.
-    pub fn is_drained(&self) -> bool {
+    pub(crate) fn is_drained(&self) -> bool {
         !self.is_open() || (self.on_its_way == Some(0) && self.held.is_empty())
     }
 
     /// Moves what can be moved now. Each piece that was read is shown to `copy`.
-    pub fn pump(&mut self, mut copy: impl FnMut(Stream, &[u8])) {
+    pub(crate) fn pump(&mut self, mut copy: impl FnMut(Stream, &[u8])) {
         if self.is_open() && self.sink.is_gone() {
             self.close();
         }
@@ -127,19 +127,19 @@ impl Channel {
     }
 
     /// From here on nothing reaches the user's terminal but through the watcher, which has got what is held.
-    pub fn mute(&mut self) {
+    pub(crate) fn mute(&mut self) {
         self.muted = true;
         self.held = 0..0;
     }
 
     /// What is read goes to the user again, and first of all this.
-    pub fn unmute(&mut self, first: &[u8]) {
+    pub(crate) fn unmute(&mut self, first: &[u8]) {
         self.muted = false;
         self.buffer[..first.len()].copy_from_slice(first);
         self.held = 0..first.len();
     }
 
-    pub fn set_size(&self, rows: u16, columns: u16) {
+    pub(super) fn set_size(&self, rows: u16, columns: u16) {
         if let Some(source) = &self.source {
             // A terminal that is gone needs no size.
             set_size(source.as_fd(), rows, columns).ok();
@@ -147,7 +147,7 @@ impl Channel {
     }
 
     /// Gives the job's terminal the size of the user's; true when that was a change.
-    pub fn resize(&self) -> bool {
+    pub(super) fn resize(&self) -> bool {
         match (&self.source, self.route) {
             (Some(source), Route::Terminal) if !self.muted => {
                 copy_size(self.sink.as_fd(), source.as_fd()).unwrap_or(false)

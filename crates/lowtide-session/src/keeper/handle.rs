@@ -61,7 +61,7 @@ pub struct Handle {
 
 /// Starts a job. From here on signals for this process are read by [`Handle::next`] and passed on; threads that are
 /// to leave them alone must be started after this.
-pub fn start(launch: Launch) -> Result<Handle, StartError> {
+pub(crate) fn start(launch: Launch) -> Result<Handle, StartError> {
     Starter::prepare()?.start(launch)
 }
 
@@ -113,7 +113,7 @@ impl Starter {
     }
 
     /// While no job of ours runs: the signal that comes for this process within the time, if one does.
-    pub fn signal_within(&mut self, time: Duration) -> io::Result<Option<i32>> {
+    pub(crate) fn signal_within(&mut self, time: Duration) -> io::Result<Option<i32>> {
         let until = Instant::now() + time;
         loop {
             if let Some(arrived) = self.signals.arrived()? {
@@ -134,11 +134,11 @@ impl Starter {
 
 impl Starter {
     /// The user wants an end.
-    pub fn is_end(signal: i32) -> bool {
+    pub(crate) fn is_end(signal: i32) -> bool {
         endings().contains(signal)
     }
 
-    pub fn is_stop(signal: i32) -> bool {
+    pub(crate) fn is_stop(signal: i32) -> bool {
         signal == Signal::TSTP.as_raw()
     }
 
@@ -254,17 +254,17 @@ impl Handle {
         self.pid
     }
 
-    pub fn keeper_pid(&self) -> u32 {
+    pub(crate) fn keeper_pid(&self) -> u32 {
         self.keeper.id()
     }
 
     /// Our own processes around the job, which are no part of it: the keeper, and the session leader if there is one.
-    pub fn own_pids(&self) -> impl Iterator<Item = u32> {
+    pub(crate) fn own_pids(&self) -> impl Iterator<Item = u32> {
         [Some(self.keeper_pid()), self.leader].into_iter().flatten()
     }
 
     /// How stdout and stderr travel. A [`Route::File`] can be read through our own stdout or stderr.
-    pub fn routes(&self) -> (Route, Route) {
+    pub(crate) fn routes(&self) -> (Route, Route) {
         self.routes
     }
 

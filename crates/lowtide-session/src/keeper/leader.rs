@@ -16,7 +16,7 @@ use rustix::termios::tcsetpgrp;
 use super::start::{Orders, failed};
 use super::wire::{Message, Route};
 
-pub fn main(orders: Orders) -> ExitCode {
+pub(super) fn main(orders: Orders) -> ExitCode {
     rustix::thread::set_name(c"lowtide-leader").ok();
     let Ok(terminal) = rustix::io::fcntl_dupfd_cloexec(std::io::stdin(), 3) else {
         return ExitCode::from(125);
@@ -80,7 +80,7 @@ fn tell(keeper: &OwnedFd, message: &Message) {
 }
 
 /// A change of the job's main process, as the watcher learns it.
-pub fn what_happened(status: WaitStatus) -> Message {
+pub(crate) fn what_happened(status: WaitStatus) -> Message {
     if let Some(signal) = status.stopping_signal() {
         return Message::Stopped(signal);
     }

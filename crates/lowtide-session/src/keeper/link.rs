@@ -12,7 +12,7 @@ use rustix::net::{
 
 use super::wire::{LONGEST, Message, Stream, encode_output};
 
-pub struct Link {
+pub(super) struct Link {
     fd: OwnedFd,
     outbox: VecDeque<Vec<u8>>,
     dropped: u64,
@@ -22,7 +22,7 @@ pub struct Link {
 }
 
 /// What a look at the link found.
-pub enum Received<'a> {
+pub(super) enum Received<'a> {
     Packet(&'a [u8]),
     Nothing,
     /// The other side is gone and everything it sent was read.
@@ -30,7 +30,7 @@ pub enum Received<'a> {
 }
 
 /// Both ends; packets keep their borders, and each end notices the death of the other.
-pub fn pair() -> std::io::Result<(OwnedFd, OwnedFd)> {
+pub(super) fn pair() -> std::io::Result<(OwnedFd, OwnedFd)> {
     Ok(socketpair(
         AddressFamily::UNIX,
         SocketType::SEQPACKET,
@@ -40,7 +40,7 @@ pub fn pair() -> std::io::Result<(OwnedFd, OwnedFd)> {
 }
 
 impl Link {
-    pub fn new(fd: OwnedFd) -> Self {
+    pub(super) fn new(fd: OwnedFd) -> Self {
         Self {
             fd,
             outbox: VecDeque::new(),
@@ -50,7 +50,7 @@ impl Link {
         }
     }
 
-    pub fn interest(&self) -> PollFd<'_> {
+    pub(crate) fn interest(&self) -> PollFd<'_> {
         let out = if self.outbox.is_empty() {
             PollFlags::empty()
         } else {
@@ -59,7 +59,7 @@ impl Link {
         PollFd::new(&self.fd, PollFlags::IN | out)
     }
 
-    pub fn receive(&mut self) -> Received<'_> {
+    pub(crate) fn receive(&mut self) -> Received<'_> {
         loop {
             match recv(&self.fd, &mut self.buffer[..], RecvFlags::DONTWAIT) {
                 Ok((0, _)) => return Received::Closed,
@@ -73,13 +73,13 @@ impl Link {
     }
 
     /// Sends what must arrive: at once, or when there is room.
-    pub fn tell(&mut self, packet: Vec<u8>) {
+    pub(super) fn tell(&mut self, packet: Vec<u8>) {
         self.outbox.push_back(packet);
         self.flush();
     }
 
     /// Sends a copy of output if there is room now.
-    pub fn offer(&mut self, stream: Stream, bytes: &[u8]) {
+    pub(super) fn offer(&mut self, stream: Stream, bytes: &[u8]) {
         if self.dropped > 0
             && self.outbox.is_empty()
             && self.put(&Message::Dropped(self.dropped).encode())
@@ -92,13 +92,13 @@ impl Link {
     }
 
     /// Sends what may be lost, if there is room now.
-    pub fn try_tell(&mut self, packet: &[u8]) {
+    pub(crate) fn try_tell(&mut self, packet: &[u8]) {
         if self.outbox.is_empty() {
             self.put(packet);
         }
     }
 
-    pub fn flush(&mut self) {
+    pub(super) fn flush(&mut self) {
         while let Some(packet) = self.outbox.pop_front() {
             if !self.put(&packet) {
                 self.outbox.push_front(packet);
@@ -108,7 +108,7 @@ impl Link {
     }
 
     /// Whether all that must arrive is on its way, or cannot arrive any more.
-    pub fn is_flushed(&self) -> bool {
+    pub(crate) fn is_flushed(&self) -> bool {
         self.outbox.is_empty()
     }
 

@@ -16,7 +16,11 @@ mod routes;
 mod start;
 mod wire;
 
-pub use handle::{Event, Handle, Starter, start};
-pub use launch::{Home, Launch, StartError};
+pub use handle::{Event, Handle, Starter};
+pub use launch::{Home, StartError};
 pub use start::private_part;
-pub use wire::{Route, Stream};
+pub use wire::Stream;
+
+pub(crate) use handle::start;
+pub(crate) use launch::Launch;
+pub(crate) use wire::Route;

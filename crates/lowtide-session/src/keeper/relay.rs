@@ -18,7 +18,7 @@ const SAME: Duration = Duration::from_millis(300);
 
 /// Where the job stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stands {
+pub(super) enum Stands {
     /// In our process group: what reaches the group reaches the job.
     Beside,
     /// In a session of its own: nothing reaches it but through us.
@@ -26,7 +26,7 @@ pub enum Stands {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Delivery {
+pub(super) enum Delivery {
     /// To the job's main process.
     Main(i32),
     /// To the job's process group.
@@ -34,7 +34,7 @@ pub enum Delivery {
 }
 
 #[derive(Debug)]
-pub struct Relay {
+pub(super) struct Relay {
     stands: Stands,
     /// Signals that the keeper got, when, and whether the watcher's copy was met.
     witnessed: Vec<(Arrived, Instant, bool)>,
@@ -43,7 +43,7 @@ pub struct Relay {
 }
 
 impl Relay {
-    pub fn new(stands: Stands) -> Self {
+    pub(super) fn new(stands: Stands) -> Self {
         Self {
             stands,
             witnessed: Vec::new(),
@@ -52,7 +52,7 @@ impl Relay {
     }
 
     /// The watcher got a signal.
-    pub fn passed_on(&mut self, signal: i32, now: Instant) -> Option<Delivery> {
+    pub(crate) fn passed_on(&mut self, signal: i32, now: Instant) -> Option<Delivery> {
         self.forget(now);
         match self
             .witnessed
@@ -71,7 +71,7 @@ impl Relay {
     }
 
     /// The keeper got a signal itself, while the watcher lives.
-    pub fn witness(&mut self, arrived: Arrived, now: Instant) -> Option<Delivery> {
+    pub(super) fn witness(&mut self, arrived: Arrived, now: Instant) -> Option<Delivery> {
         self.forget(now);
         let signal = arrived.signal;
         let waiting = self.waiting.iter().any(|(waits, _)| *waits == signal);
@@ -81,17 +81,17 @@ impl Relay {
     }
 
     /// A signal that waited long enough.
-    pub fn due(&mut self, now: Instant) -> Option<Delivery> {
+    pub(super) fn due(&mut self, now: Instant) -> Option<Delivery> {
         let at = self.waiting.iter().position(|(_, due)| *due <= now)?;
         Some(Delivery::Main(self.waiting.remove(at).0))
     }
 
-    pub fn next_due(&self) -> Option<Instant> {
+    pub(crate) fn next_due(&self) -> Option<Instant> {
         self.waiting.iter().map(|(_, due)| *due).min()
     }
 
     /// The watcher is dead: signals that the keeper got and of which the watcher can have told nothing any more.
-    pub fn watcher_gone(&mut self, now: Instant) -> Vec<Arrived> {
+    pub(crate) fn watcher_gone(&mut self, now: Instant) -> Vec<Arrived> {
         self.forget(now);
         self.witnessed
             .drain(..)

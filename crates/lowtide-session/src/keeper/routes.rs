@@ -26,7 +26,7 @@ use super::channel::Channel;
 use super::wire::{Route, Stream};
 
 /// The job's streams and what the keeper copies for them.
-pub struct Routes {
+pub(super) struct Routes {
     /// What the job gets as stdin, stdout and stderr; None is what we have.
     pub job: [Option<OwnedFd>; 3],
     pub stdout: Route,
@@ -40,7 +40,7 @@ pub struct Routes {
 }
 
 impl Routes {
-    pub fn find() -> io::Result<Self> {
+    pub(super) fn find() -> io::Result<Self> {
         let (stdin, stdout, stderr) = (io::stdin(), io::stdout(), io::stderr());
         let ends = [stdin.as_fd(), stdout.as_fd(), stderr.as_fd()];
         Self::of(ends, std::env::var_os("JOURNAL_STREAM").is_some())

@@ -19,13 +19,13 @@ const LEADER: &str = "__leader";
 
 /// Which of the two to start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub(super) enum Part {
     Keeper,
     Leader,
 }
 
 /// What is handed from the watcher to the keeper and on to the session leader.
-pub struct Orders {
+pub(super) struct Orders {
     pub socket: OwnedFd,
     /// The signal mask that the job gets: the watcher's own when it was started.
     pub mask: SignalSet,
@@ -35,7 +35,7 @@ pub struct Orders {
 
 impl Orders {
     /// The job itself; the first word is there, `run` sees to that.
-    pub fn command(&self) -> Command {
+    pub(super) fn command(&self) -> Command {
         let mut command = Command::new(&self.job[0]);
         command.args(&self.job[1..]);
         command
@@ -78,7 +78,7 @@ fn take_orders(mut args: impl Iterator<Item = OsString>) -> Option<Orders> {
 }
 
 /// The command that starts this binary as keeper or leader. All signals are blocked in it from its first moment on.
-pub fn part(part: Part, orders: Orders, place: Place, parent_death: Option<i32>) -> Command {
+pub(super) fn part(part: Part, orders: Orders, place: Place, parent_death: Option<i32>) -> Command {
     let word = if part == Part::Keeper { KEEPER } else { LEADER };
     let mut command = Command::new("/proc/self/exe");
     command.arg0("lowtide");
@@ -101,7 +101,7 @@ pub fn part(part: Part, orders: Orders, place: Place, parent_death: Option<i32>)
 }
 
 /// The message for a job that could not be started.
-pub fn failed(error: &io::Error) -> Message {
+pub(super) fn failed(error: &io::Error) -> Message {
     Message::Failed {
         errno: error.raw_os_error().unwrap_or(0),
         what: error.to_string(),
@@ -109,7 +109,7 @@ pub fn failed(error: &io::Error) -> Message {
 }
 
 /// Puts /dev/null in place of the standard streams, so that this process keeps nobody waiting for their end.
-pub fn let_go_of_streams() -> io::Result<()> {
+pub(crate) fn let_go_of_streams() -> io::Result<()> {
     let null = open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
     rustix::stdio::dup2_stdin(&null)?;
     rustix::stdio::dup2_stdout(&null)?;

@@ -12,7 +12,7 @@ pub enum Stream {
 
 /// How an output stream of the job reaches its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Route {
+pub(crate) enum Route {
     /// Copied by the keeper from a pty to the user's terminal.
     Terminal,
     /// Copied by the keeper from a pipe to the user's pipe or socket.
@@ -25,7 +25,7 @@ pub enum Route {
 
 /// From the keeper to the watcher, and from the session leader to the keeper.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Message {
+pub(super) enum Message {
     Started {
         pid: u32,
         /// The session leader, when the job has a terminal of its own.
@@ -58,7 +58,7 @@ pub enum Message {
 
 /// From the watcher to the keeper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
+pub(super) enum Order {
     /// A signal that the watcher got and that is meant for the job.
     PassOn(i32),
     /// A signal for the job's main process from the watcher itself.
@@ -72,10 +72,10 @@ pub enum Order {
 }
 
 /// The longest piece of output in a message; a packet must fit the socket's buffer (208 KiB by default).
-pub const LONGEST_PIECE: usize = 64 * 1024;
+pub(crate) const LONGEST_PIECE: usize = 64 * 1024;
 
 /// Room for any message.
-pub const LONGEST: usize = LONGEST_PIECE + 16;
+pub(crate) const LONGEST: usize = LONGEST_PIECE + 16;
 
 const STARTED: u8 = 1;
 const FAILED: u8 = 2;
@@ -88,7 +88,7 @@ const SCREEN: u8 = 8;
 const KEYS: u8 = 9;
 
 impl Message {
-    pub fn encode(&self) -> Vec<u8> {
+    pub(super) fn encode(&self) -> Vec<u8> {
         let mut out = Vec::new();
         match self {
             Message::Started {
@@ -135,7 +135,7 @@ impl Message {
     }
 
     /// None when the packet is none of ours.
-    pub fn decode(packet: &[u8]) -> Option<Self> {
+    pub(super) fn decode(packet: &[u8]) -> Option<Self> {
         let (kind, rest) = packet.split_first()?;
         Some(match *kind {
             STARTED => Message::Started {
@@ -180,7 +180,7 @@ impl Message {
 }
 
 /// The packet of [`Message::Output`], made without a message in between.
-pub fn encode_output(stream: Stream, bytes: &[u8]) -> Vec<u8> {
+pub(crate) fn encode_output(stream: Stream, bytes: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(2 + bytes.len());
     out.extend([OUTPUT, stream as u8]);
     out.extend(bytes);
@@ -188,7 +188,7 @@ pub fn encode_output(stream: Stream, bytes: &[u8]) -> Vec<u8> {
 }
 
 impl Order {
-    pub fn encode(self) -> [u8; 5] {
+    pub(super) fn encode(self) -> [u8; 5] {
         let (kind, signal) = match self {
             Order::PassOn(signal) => (1, signal),
             Order::Send(signal) => (2, signal),
@@ -201,7 +201,7 @@ impl Order {
         out
     }
 
-    pub fn decode(packet: &[u8]) -> Option<Self> {
+    pub(super) fn decode(packet: &[u8]) -> Option<Self> {
         let (kind, rest) = packet.split_first()?;
         let signal = i32::from_le_bytes(array(rest)?);
         match kind {

@@ -11,7 +11,7 @@ use lowtide_core::units::{Bytes, Micros};
 use serde::Deserialize;
 
 /// Larger datagrams are cut by the kernel and then refused as broken JSON.
-pub const LARGEST: usize = 32 * 1024;
+pub(crate) const LARGEST: usize = 32 * 1024;
 
 /// A sender whose clock lies further back than this is of another boot or namespace: our own time is used.
 const OLDEST: Micros = Micros(60_000_000);
@@ -84,7 +84,7 @@ enum Saying {
 
 /// Reads one datagram; what cannot be understood is left out, never an error. `who` tells which process
 /// of the tree a pid is now: a look into one that is none of ours is no news.
-pub fn read(
+pub(crate) fn read(
     bytes: &[u8],
     started: u64,
     now: Micros,

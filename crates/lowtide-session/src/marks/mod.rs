@@ -23,8 +23,8 @@ use lowtide_core::process::ProcId;
 use lowtide_core::units::Micros;
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
 
-pub use message::LARGEST;
-pub use page::{Page, Request};
+pub(crate) use message::LARGEST;
+pub(crate) use page::{Page, Request};
 
 /// The watcher's end of the marks protocol.
 pub struct Inbox {
@@ -46,7 +46,7 @@ impl Inbox {
     }
 
     /// The same for a job with another `XDG_RUNTIME_DIR` than ours.
-    pub fn open_where(xdg: Option<OsString>) -> Result<Inbox> {
+    pub(crate) fn open_where(xdg: Option<OsString>) -> Result<Inbox> {
         let runtime = runtime_folder(xdg);
         private_folder(&runtime)?;
         Inbox::open_in(&runtime, &format!("watcher-{}", std::process::id()))
@@ -90,7 +90,7 @@ impl Inbox {
 
     /// Lets a process that knows only its own pid find us. Not being able to is no error: the
     /// process may belong to another user, and steps can still be read elsewhere.
-    pub fn invite(&mut self, pid: u32) {
+    pub(crate) fn invite(&mut self, pid: u32) {
         let Some(runtime) = self.folder.parent() else {
             return;
         };
@@ -159,7 +159,7 @@ impl Drop for Inbox {
 }
 
 /// `$XDG_RUNTIME_DIR/lowtide`, else `/tmp/lowtide-<uid>`: the Python package looks in the same places.
-pub fn runtime_folder(xdg: Option<OsString>) -> PathBuf {
+pub(crate) fn runtime_folder(xdg: Option<OsString>) -> PathBuf {
     let uid = rustix::process::getuid().as_raw();
     match xdg.map(PathBuf::from) {
         Some(dir) if dir.is_dir() => dir.join("lowtide"),
@@ -168,7 +168,7 @@ pub fn runtime_folder(xdg: Option<OsString>) -> PathBuf {
 }
 
 /// Whether a watcher that lives has this folder.
-pub fn is_alive(folder: &Path) -> bool {
+pub(crate) fn is_alive(folder: &Path) -> bool {
     let probe = UnixDatagram::unbound();
     probe.is_ok_and(|probe| probe.connect(folder.join("marks.sock")).is_ok())
 }

@@ -60,11 +60,11 @@ impl Page {
     }
 
     /// How many trims the loop has been asked for so far (`--probe trim`); it does one when this grows.
-    pub fn ask_trims(&mut self, trims: u32) -> Result<()> {
+    pub(crate) fn ask_trims(&mut self, trims: u32) -> Result<()> {
         Ok(self.file.write_all_at(&trims.to_le_bytes(), TRIMS)?)
     }
 
-    pub fn set_attempt(&mut self, attempt: u32) -> Result<()> {
+    pub(crate) fn set_attempt(&mut self, attempt: u32) -> Result<()> {
         Ok(self.file.write_all_at(&attempt.to_le_bytes(), ATTEMPT)?)
     }
 }

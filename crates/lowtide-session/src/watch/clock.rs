@@ -8,7 +8,7 @@ use lowtide_core::units::{Micros, Share};
 use rustix::time::{ClockId, clock_gettime};
 
 /// CLOCK_MONOTONIC is the same for all processes of a machine: the Python package sends it too.
-pub fn monotonic_ns() -> u64 {
+pub(crate) fn monotonic_ns() -> u64 {
     let now = clock_gettime(ClockId::Monotonic);
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
@@ -32,7 +32,7 @@ impl Clock {
         Micros((monotonic_ns() - self.started_ns) / 1000)
     }
 
-    pub fn started_ns(&self) -> u64 {
+    pub(crate) fn started_ns(&self) -> u64 {
         self.started_ns
     }
 
@@ -46,7 +46,7 @@ const SHORTEST: Duration = Duration::from_millis(10);
 
 /// When the next tick is due. A late tick does not shift the ones after it, and ticks that were
 /// missed altogether (a suspended machine) are left out, not made up for.
-pub struct Ticker {
+pub(crate) struct Ticker {
     interval: u64,
     /// Looks come this often until then.
     early: (u64, u64),
@@ -58,7 +58,7 @@ const EARLY: Duration = Duration::from_millis(500);
 const EARLY_UNTIL: Duration = Duration::from_secs(60);
 
 impl Ticker {
-    pub fn new(interval: Duration) -> Ticker {
+    pub(crate) fn new(interval: Duration) -> Ticker {
         let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         let now = monotonic_ns();
         Ticker {
@@ -69,7 +69,7 @@ impl Ticker {
     }
 
     /// For a job that begins now: more looks at first.
-    pub fn from_the_start(interval: Duration) -> Ticker {
+    pub(crate) fn from_the_start(interval: Duration) -> Ticker {
         let ticker = Ticker::new(interval);
         let early = ticker.interval.min(EARLY.as_nanos() as u64);
         let until = ticker.due.saturating_add(EARLY_UNTIL.as_nanos() as u64);
@@ -80,18 +80,18 @@ impl Ticker {
     }
 
     /// Brings the next tick forward.
-    pub fn soon(&mut self, within: Duration) {
+    pub(crate) fn soon(&mut self, within: Duration) {
         let nanos = u64::try_from(within.as_nanos()).unwrap_or(u64::MAX);
         self.due = self.due.min(monotonic_ns().saturating_add(nanos));
     }
 
     /// How long to wait; zero when a tick is due.
-    pub fn wait(&self) -> Duration {
+    pub(crate) fn wait(&self) -> Duration {
         Duration::from_nanos(self.due.saturating_sub(monotonic_ns()))
     }
 
     /// Takes the tick that is due; returns how late it is.
-    pub fn take(&mut self) -> Duration {
+    pub(crate) fn take(&mut self) -> Duration {
         let now = monotonic_ns();
         let late = now.saturating_sub(self.due);
         let (early, until) = self.early;
@@ -109,7 +109,7 @@ fn masked(command: &[String]) -> Vec<String> {
 }
 
 /// What the recording says of itself, apart from its name.
-pub fn header(
+pub(super) fn header(
     how: &str,
     command: &[String],
     clock: &Clock,

@@ -73,7 +73,7 @@ impl Watch {
     }
 
     /// The job was stopped, or goes on.
-    pub fn job_stopped(&mut self, stopped: bool) {
+    pub(crate) fn job_stopped(&mut self, stopped: bool) {
         self.stopped = stopped;
         let (kind, text) = if stopped {
             (EventKind::JobStopped, "the job was stopped")

@@ -9,7 +9,7 @@ use lowtide_core::entry::EventKind;
 
 /// What a command can be tied to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HookEvent {
+pub(super) enum HookEvent {
     LimitNear,
     Leak,
     /// The verdict became another one.
@@ -18,7 +18,7 @@ pub enum HookEvent {
 }
 
 /// For the hint when another word is given.
-pub const EVENTS: &str = "events are limit-near, leak, verdict and end";
+pub(crate) const EVENTS: &str = "events are limit-near, leak, verdict and end";
 
 impl FromStr for HookEvent {
     type Err = String;
@@ -35,7 +35,7 @@ impl FromStr for HookEvent {
 }
 
 impl HookEvent {
-    pub fn of(kind: EventKind) -> Option<HookEvent> {
+    pub(super) fn of(kind: EventKind) -> Option<HookEvent> {
         match kind {
             EventKind::LimitNear => Some(HookEvent::LimitNear),
             EventKind::Leak => Some(HookEvent::Leak),
@@ -55,14 +55,14 @@ impl HookEvent {
 }
 
 #[derive(Default)]
-pub struct Hooks {
+pub(super) struct Hooks {
     hooks: Vec<(HookEvent, String)>,
     running: Vec<Child>,
 }
 
 impl Hooks {
     /// `pairs` as clap hands them over: EVENT, CMD, EVENT, CMD, …
-    pub fn new(pairs: &[String]) -> Result<Hooks, String> {
+    pub(super) fn new(pairs: &[String]) -> Result<Hooks, String> {
         let hooks = pairs
             .chunks(2)
             .map(|pair| match pair {
@@ -77,7 +77,7 @@ impl Hooks {
     }
 
     /// Starts the commands tied to `event`; returns what could not be started.
-    pub fn fire(&mut self, event: HookEvent, run: &str, text: &str) -> Vec<String> {
+    pub(crate) fn fire(&mut self, event: HookEvent, run: &str, text: &str) -> Vec<String> {
         let mut failed = Vec::new();
         for (_, command) in self.hooks.iter().filter(|(tied, _)| *tied == event) {
             let started = Command::new("sh")
@@ -99,7 +99,7 @@ impl Hooks {
     }
 
     /// Collects those that ended, so that none stays a zombie.
-    pub fn reap(&mut self) {
+    pub(crate) fn reap(&mut self) {
         self.running
             .retain_mut(|child| matches!(child.try_wait(), Ok(None)));
     }

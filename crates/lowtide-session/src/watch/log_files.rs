@@ -22,7 +22,7 @@ const BEFORE: u64 = 16 * 1024;
 
 /// The files that stdout and stderr of the job go to.
 #[derive(Default)]
-pub struct LogFiles {
+pub(crate) struct LogFiles {
     files: Vec<Growing>,
     /// Processes whose streams were asked for.
     asked: Vec<ProcId>,
@@ -36,7 +36,7 @@ struct Growing {
 
 impl LogFiles {
     /// What a job of ours prints to files that we were started with, where stdout and stderr are `ours`.
-    pub fn follow_ours(&mut self, handle: &Handle, ours: [bool; 2]) {
+    pub(crate) fn follow_ours(&mut self, handle: &Handle, ours: [bool; 2]) {
         let (stdout, stderr) = handle.routes();
         for (route, fd, ours) in [
             (stdout, "/proc/self/fd/1", ours[0]),
@@ -50,7 +50,7 @@ impl LogFiles {
 
     /// What a process that was found running prints to files, asked once. `before` gets the end of what this
     /// job has printed already.
-    pub fn follow_found(&mut self, id: ProcId, mut before: impl FnMut(&[u8])) {
+    pub(crate) fn follow_found(&mut self, id: ProcId, mut before: impl FnMut(&[u8])) {
         if self.asked.contains(&id) {
             return;
         }
@@ -81,7 +81,7 @@ impl LogFiles {
     }
 
     /// Hands over what was written since the last call.
-    pub fn read(&mut self, mut hand_over: impl FnMut(&[u8])) {
+    pub(crate) fn read(&mut self, mut hand_over: impl FnMut(&[u8])) {
         self.buffer.resize(TAKEN, 0);
         for growing in &mut self.files {
             growing.mind_truncation();

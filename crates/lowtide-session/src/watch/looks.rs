@@ -56,7 +56,7 @@ pub struct LooksSpent {
 
 /// How far the training loop has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Reached {
+pub(super) struct Reached {
     /// None: it has not begun.
     pub step: Option<u64>,
     pub total: Option<u64>,
@@ -71,7 +71,7 @@ impl Reached {
 
 /// One process that could be looked into, as the newest tick saw it.
 #[derive(Clone, Copy, Debug)]
-pub struct Candidate {
+pub(super) struct Candidate {
     pub id: ProcId,
     pub held: Bytes,
 }
@@ -238,7 +238,7 @@ fn why(
 type Answer = Result<Look, Gap>;
 
 /// The schedule and its thread.
-pub struct Looks {
+pub(super) struct Looks {
     schedule: Schedule,
     ask: Sender<(ProcId, Options)>,
     answers: Receiver<Answer>,
@@ -247,7 +247,7 @@ pub struct Looks {
 
 impl Looks {
     /// None: no thread could be had, or no `/proc`; then there are no looks.
-    pub fn start() -> Option<Looks> {
+    pub(super) fn start() -> Option<Looks> {
         let proc = Proc::at("/proc").ok()?;
         let (ask, asked) = channel::<(ProcId, Options)>();
         let (answer, answers) = channel();
@@ -271,12 +271,12 @@ impl Looks {
     }
 
     /// A look is wanted soon: the verdict changed, or the guard warned.
-    pub fn soon(&mut self, why: LookWhy) {
+    pub(super) fn soon(&mut self, why: LookWhy) {
         self.schedule.asked = Some(why);
     }
 
     /// What the thread has found since the last call.
-    pub fn found(&mut self) -> Option<Answer> {
+    pub(super) fn found(&mut self) -> Option<Answer> {
         let answer = self.answers.try_recv().ok()?;
         self.busy = false;
         let spent = &mut self.schedule.spent;
@@ -298,7 +298,7 @@ impl Looks {
 
     /// Asks for the look that is due, if any: into the watched process, into the one that the verdict
     /// names, into the one that grows most. `all` is the tree.
-    pub fn turn(
+    pub(super) fn turn(
         &mut self,
         now: Micros,
         all: &[Candidate],
@@ -322,7 +322,7 @@ impl Looks {
         self.busy = self.ask.send((id, options)).is_ok();
     }
 
-    pub fn spent(&self) -> LooksSpent {
+    pub(super) fn spent(&self) -> LooksSpent {
         self.schedule.spent
     }
 }

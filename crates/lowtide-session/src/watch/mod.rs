@@ -6,7 +6,7 @@
 
 mod clock;
 mod guarded;
-pub mod hooks;
+mod hooks;
 mod log_files;
 mod looks;
 mod probe;
@@ -36,12 +36,15 @@ use lowtide_sys::sampler::{Change, Sampler};
 use crate::failure::Failure;
 use crate::marks::Inbox;
 
-pub use clock::{Clock, Ticker, monotonic_ns};
-pub use log_files::LogFiles;
 pub use looks::LooksSpent;
-pub use state_file::{StateFile, output_folders};
+pub use state_file::output_folders;
 pub use teller::Teller;
-pub use verdicts::one_line;
+
+pub(crate) use clock::Ticker;
+pub(crate) use log_files::LogFiles;
+pub(crate) use state_file::StateFile;
+
+use clock::Clock;
 
 use hooks::{HookEvent, Hooks};
 use looks::{Candidate, Looks, Reached};
@@ -163,7 +166,7 @@ impl Plan {
     }
 
     /// The job did not start: its empty folder is not left behind.
-    pub fn abandon(self) {
+    pub(crate) fn abandon(self) {
         let Some(new) = self.new else { return };
         // Both only succeed on what is empty or a link of ours: nothing of the user's can be lost.
         let _ = std::fs::remove_dir(&new.dir);
@@ -272,7 +275,7 @@ impl Watch {
 
     /// What the job printed before it was watched: where its loop stands, as one mark. The moments of what
     /// was printed are not known.
-    pub fn printed_before(&mut self, bytes: &[u8]) {
+    pub(crate) fn printed_before(&mut self, bytes: &[u8]) {
         let now = self.clock.now();
         let marks = self.steps.feed(bytes, now);
         if let Some(mark) = marks.into_iter().reduce(Mark::then) {
@@ -326,7 +329,7 @@ impl Watch {
     }
 
     /// What the training loop has told since the last call.
-    pub fn take_marks(&mut self) {
+    pub(crate) fn take_marks(&mut self) {
         let now = self.clock.now();
         let Some(inbox) = &mut self.inbox else { return };
         let run = &self.run;
@@ -383,7 +386,7 @@ impl Watch {
     }
 
     /// A look into the watched process is wanted as soon as the budget allows.
-    pub fn look_soon(&mut self, why: LookWhy) {
+    pub(crate) fn look_soon(&mut self, why: LookWhy) {
         if let Some(looks) = &mut self.looks {
             looks.soon(why);
         }
@@ -448,7 +451,7 @@ impl Watch {
     }
 
     /// Tells which processes outlived the job's main process; they are left alone.
-    pub fn leftovers(&self) {
+    pub(crate) fn leftovers(&self) {
         let alive: Vec<String> = self
             .run
             .processes()

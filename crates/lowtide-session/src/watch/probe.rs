@@ -12,7 +12,7 @@ const PAUSE: Micros = Micros(5_000_000);
 const PATIENCE: Micros = Micros(30_000_000);
 
 #[derive(Debug, Default)]
-pub struct Probe {
+pub(super) struct Probe {
     trims: u32,
     /// What the process held at its first steps.
     base: Option<Bytes>,
@@ -22,7 +22,7 @@ pub struct Probe {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ask {
+pub(super) enum Ask {
     Nothing,
     /// Ask for this many trims in all.
     Trims(u32),
@@ -32,7 +32,7 @@ pub enum Ask {
 
 impl Probe {
     /// `speaks`: the Python package has told of steps. `held`: what the watched process holds now.
-    pub fn turn(&mut self, now: Micros, held: Bytes, speaks: bool) -> Ask {
+    pub(super) fn turn(&mut self, now: Micros, held: Bytes, speaks: bool) -> Ask {
         if !speaks {
             if self.refused || now < PATIENCE {
                 return Ask::Nothing;

@@ -22,7 +22,7 @@ const ENTRIES: usize = 500;
 /// `log_history` grows with the run; a state beyond this is not worth reading each time.
 const LARGEST: u64 = 16 << 20;
 
-pub struct StateFile {
+pub(crate) struct StateFile {
     places: Vec<PathBuf>,
     since: SystemTime,
     next: Micros,
@@ -31,7 +31,7 @@ pub struct StateFile {
 
 impl StateFile {
     /// `argv` may name the output folder; the folder the job was started in counts too. None: it is not known.
-    pub fn new(cwd: Option<&Path>, argv: &[String], since: SystemTime) -> StateFile {
+    pub(crate) fn new(cwd: Option<&Path>, argv: &[String], since: SystemTime) -> StateFile {
         StateFile {
             places: cwd.map_or_else(Vec::new, |cwd| output_folders(cwd, argv)),
             since,
@@ -41,7 +41,7 @@ impl StateFile {
     }
 
     /// The newest state written since the job began, once for each.
-    pub fn read(&mut self, clock: impl Fn() -> Micros) -> Option<Mark> {
+    pub(crate) fn read(&mut self, clock: impl Fn() -> Micros) -> Option<Mark> {
         let now = clock();
         if now < self.next {
             return None;

@@ -16,7 +16,7 @@ pub struct Teller {
 }
 
 /// Takes a line and never waits.
-pub type Ear = Box<dyn Fn(&str) + Send>;
+pub(super) type Ear = Box<dyn Fn(&str) + Send>;
 
 impl Teller {
     pub fn new(quiet: bool) -> Teller {

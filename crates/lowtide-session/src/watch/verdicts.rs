@@ -75,7 +75,7 @@ impl Watch {
 }
 
 /// The verdict in one line, as events and `--on` commands get it.
-pub fn one_line(verdict: &Verdict) -> String {
+pub(super) fn one_line(verdict: &Verdict) -> String {
     let who = verdict
         .process
         .as_ref()

@@ -33,7 +33,7 @@ use crate::show;
 /// environment) is kept in memory only.
 #[derive(clap::Args, Debug)]
 #[command(verbatim_doc_comment)]
-pub struct AttachArgs {
+pub(crate) struct AttachArgs {
     /// The process to watch, with all its descendants
     #[arg(required_unless_present = "find", conflicts_with = "find")]
     pid: Option<u32>,
@@ -61,7 +61,7 @@ pub struct AttachArgs {
 /// How often `--wait` looks for a job: a second is soon enough for a job that runs for hours.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
-pub fn run(args: &AttachArgs) -> Result<i32> {
+pub(crate) fn run(args: &AttachArgs) -> Result<i32> {
     // Before any thread: signals for us are read from here on.
     let mut starter = Starter::prepare()?;
     let Some(pid) = target(args, &mut starter)? else {

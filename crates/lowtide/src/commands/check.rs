@@ -30,7 +30,7 @@ use crate::source::{self, Judged, Said};
 ///   lowtide check new.csv --baseline old.csv
 #[derive(clap::Args, Clone, Debug)]
 #[command(verbatim_doc_comment)]
-pub struct CheckArgs {
+pub(crate) struct CheckArgs {
     /// A run (path, name or `last`), a CSV, an mprof file, a log; `-` is stdin
     #[arg(required_unless_present = "command", conflicts_with = "command")]
     pub source: Option<String>,
@@ -51,7 +51,7 @@ pub struct CheckArgs {
 
 /// What is asked of the run, and where the answer goes.
 #[derive(clap::Args, Clone, Debug, Default)]
-pub struct CheckFlags {
+pub(crate) struct CheckFlags {
     /// The floor may rise by so much (1MB/step, 1MB/min); without it a leak fails
     #[arg(long, value_name = "RATE")]
     pub max_rate: Option<RateBound>,
@@ -92,12 +92,12 @@ pub struct CheckFlags {
 }
 
 #[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OnInconclusive {
+pub(crate) enum OnInconclusive {
     Pass,
     Fail,
 }
 
-pub fn run(args: &CheckArgs) -> Result<i32> {
+pub(crate) fn run(args: &CheckArgs) -> Result<i32> {
     let asked = args.asked.clone().completed(Path::new("."))?;
     let said = Said {
         steps_expected: asked.speaks_of_steps(),
@@ -166,7 +166,7 @@ fn baseline(asked: &CheckFlags, said: &Said) -> Result<Option<Judged>> {
 
 impl CheckFlags {
     /// Fills what the flags leave open from the configuration file in or above `folder`.
-    pub fn completed(self, folder: &Path) -> Result<CheckFlags> {
+    pub(crate) fn completed(self, folder: &Path) -> Result<CheckFlags> {
         let completed = match config::find(folder) {
             Ok(Some(config)) => config.complete(self),
             Ok(None) => Ok(self),
@@ -186,7 +186,7 @@ impl CheckFlags {
             || self.max_rate.is_some_and(|b| b.per == Axis::Step)
     }
 
-    pub fn criteria(&self) -> Criteria {
+    pub(crate) fn criteria(&self) -> Criteria {
         Criteria {
             max_rate: self.max_rate,
             settled_by: self.settled_by,
@@ -201,7 +201,11 @@ impl CheckFlags {
 }
 
 /// Checks a judged source, however it came to be, writes every answer and gives the exit code.
-pub fn finish(asked: &CheckFlags, judged: &Judged, baseline: Option<&Judged>) -> Result<i32> {
+pub(crate) fn finish(
+    asked: &CheckFlags,
+    judged: &Judged,
+    baseline: Option<&Judged>,
+) -> Result<i32> {
     let findings = check(&asked.criteria(), subject(judged), baseline.map(subject));
     let outcome = overall(&findings);
     tell(

@@ -13,7 +13,7 @@ use crate::show::ending::{self, Cost};
 use crate::show::mortem;
 
 #[derive(clap::Args, Clone, Debug)]
-pub struct WatchArgs {
+pub(crate) struct WatchArgs {
     /// Where the recording goes [default: a new folder under the user's state directory]
     #[arg(short = 'o', long = "output", value_name = "DIR")]
     output: Option<PathBuf>,
@@ -62,7 +62,7 @@ enum ProbeKind {
 }
 
 impl WatchArgs {
-    pub fn options(&self) -> WatchOptions {
+    pub(crate) fn options(&self) -> WatchOptions {
         WatchOptions {
             interval: self.interval,
             budget: self.budget,
@@ -77,7 +77,7 @@ impl WatchArgs {
 }
 
 /// What is printed when watching ends.
-pub fn end_of_run(watch: &Watch) -> String {
+pub(crate) fn end_of_run(watch: &Watch) -> String {
     let (spent, looks) = (watch.spent(), watch.looks_spent().unwrap_or_default());
     let cost = Cost {
         cpu: spent.cpu,
@@ -89,7 +89,7 @@ pub fn end_of_run(watch: &Watch) -> String {
 }
 
 /// Says what the guard did and how the job died.
-pub fn tell_end(ended: &Ended) {
+pub(crate) fn tell_end(ended: &Ended) {
     let Some(watch) = &ended.watch else { return };
     let teller = watch.teller();
     if let Some(guarded) = &ended.guarded {

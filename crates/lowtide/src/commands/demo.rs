@@ -15,7 +15,7 @@ use crate::commands::common::end_of_run;
 
 /// Watch two small jobs for a minute: one that warms up, one that leaks
 #[derive(clap::Args, Debug)]
-pub struct DemoArgs {}
+pub(crate) struct DemoArgs {}
 
 const SCRIPT: &str = include_str!("../demo/train.py");
 
@@ -38,7 +38,7 @@ const ACTS: [Act; 2] = [
     },
 ];
 
-pub fn run(_: &DemoArgs) -> Result<i32> {
+pub(crate) fn run(_: &DemoArgs) -> Result<i32> {
     if Command::new("python3").arg("--version").output().is_err() {
         return Err(Failure::unseen(
             "the demo's jobs are written in Python, and there is no python3 here",

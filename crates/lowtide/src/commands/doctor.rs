@@ -9,7 +9,7 @@ use serde::Serialize;
 
 /// Say what lowtide can see on this machine and how to see more
 #[derive(clap::Args, Debug)]
-pub struct DoctorArgs {
+pub(crate) struct DoctorArgs {
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -47,7 +47,7 @@ impl Finding {
     }
 }
 
-pub fn run(args: &DoctorArgs) -> Result<i32> {
+pub(crate) fn run(args: &DoctorArgs) -> Result<i32> {
     let findings = look(Path::new("/"));
     let mut out = std::io::stdout().lock();
     if args.json {

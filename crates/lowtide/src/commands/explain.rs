@@ -19,7 +19,7 @@ use super::judge::{SaidArgs, exit_code};
 ///   lowtide explain last --json | jq .explanation.candidates
 #[derive(clap::Args, Debug)]
 #[command(verbatim_doc_comment)]
-pub struct ExplainArgs {
+pub(crate) struct ExplainArgs {
     /// A run (path, name or `last`), a CSV, an mprof file, a log; `-` is stdin
     source: String,
     /// Print one JSON object: the verdict's, with `explanation`
@@ -29,7 +29,7 @@ pub struct ExplainArgs {
     said: SaidArgs,
 }
 
-pub fn run(args: &ExplainArgs) -> Result<i32> {
+pub(crate) fn run(args: &ExplainArgs) -> Result<i32> {
     let judged = source::open(&args.source, &args.said.said())?;
     let mut out = std::io::stdout().lock();
     let how = judged.how.as_deref();

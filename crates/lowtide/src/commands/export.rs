@@ -13,7 +13,7 @@ use crate::show::progress::Progress;
 
 /// Write a run as a table: CSV, JSON lines or Parquet
 #[derive(clap::Args, Debug)]
-pub struct ExportArgs {
+pub(crate) struct ExportArgs {
     /// A recording: path, name, the beginning of a name, or `last`
     run: String,
     /// [default: by the ending of FILE, else csv]
@@ -27,7 +27,7 @@ pub struct ExportArgs {
     what: What,
 }
 
-pub fn run(args: &ExportArgs) -> Result<i32> {
+pub(crate) fn run(args: &ExportArgs) -> Result<i32> {
     let path = Store::from_env()?.resolve(&args.run)?;
     let recording = Recording::open(&path)?;
     let format = args

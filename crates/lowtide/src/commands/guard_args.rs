@@ -20,7 +20,7 @@ const MAX_RESTARTS: u32 = 100;
 
 #[derive(clap::Args, Clone, Debug)]
 #[command(next_help_heading = "Guard")]
-pub struct GuardArgs {
+pub(super) struct GuardArgs {
     /// Get to the end of the run: before memory runs out, have the job save and stop, and start it again from there
     #[arg(long)]
     pub guard: bool,
@@ -48,7 +48,7 @@ pub struct GuardArgs {
 
 impl GuardArgs {
     /// None without `--guard`. `cwd` is the job's.
-    pub fn plan(&self, command: &[String], cwd: &Path) -> Result<Option<Plan>> {
+    pub(super) fn plan(&self, command: &[String], cwd: &Path) -> Result<Option<Plan>> {
         if !self.guard {
             return Ok(None);
         }

@@ -19,7 +19,7 @@ use crate::source::{self, Said};
 ///   grep RAM train.log | lowtide judge - --json
 #[derive(clap::Args, Debug)]
 #[command(verbatim_doc_comment)]
-pub struct JudgeArgs {
+pub(crate) struct JudgeArgs {
     /// A run (path, name or `last`), a CSV, an mprof file, a log; `-` is stdin
     source: String,
     /// Print one JSON object
@@ -31,7 +31,7 @@ pub struct JudgeArgs {
 
 /// What the series itself cannot show.
 #[derive(clap::Args, Clone, Debug)]
-pub struct SaidArgs {
+pub(crate) struct SaidArgs {
     /// Examples in the training set
     #[arg(long, value_name = "N")]
     examples: Option<u64>,
@@ -72,7 +72,7 @@ enum AxisArg {
 }
 
 impl SaidArgs {
-    pub fn said(&self) -> Said {
+    pub(crate) fn said(&self) -> Said {
         Said {
             axis: self.axis.map(|axis| match axis {
                 AxisArg::Step => Axis::Step,
@@ -95,7 +95,7 @@ impl SaidArgs {
     }
 }
 
-pub fn run(args: &JudgeArgs) -> Result<i32> {
+pub(crate) fn run(args: &JudgeArgs) -> Result<i32> {
     let judged = source::open(&args.source, &args.said.said())?;
     let mut out = std::io::stdout().lock();
     if args.json {
@@ -115,7 +115,7 @@ pub fn run(args: &JudgeArgs) -> Result<i32> {
 }
 
 /// 0 not leaking, 1 leak, 3 too early.
-pub fn exit_code(class: Class) -> i32 {
+pub(crate) fn exit_code(class: Class) -> i32 {
     match class {
         Class::Leak => 1,
         Class::TooEarly => 3,

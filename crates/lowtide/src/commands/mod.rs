@@ -1,19 +1,19 @@
 //! One file a verb; the wiring of everything else.
 
-pub mod attach;
-pub mod check;
-pub mod common;
-pub mod demo;
-pub mod doctor;
-pub mod explain;
-pub mod export;
+pub(crate) mod attach;
+pub(crate) mod check;
+pub(crate) mod common;
+pub(crate) mod demo;
+pub(crate) mod doctor;
+pub(crate) mod explain;
+pub(crate) mod export;
 mod guard_args;
-pub mod judge;
-pub mod ps;
-pub mod report;
-pub mod run;
-pub mod runs;
-pub mod serve;
+pub(crate) mod judge;
+pub(crate) mod ps;
+pub(crate) mod report;
+pub(crate) mod run;
+pub(crate) mod runs;
+pub(crate) mod serve;
 mod view;
 
 use std::process::ExitCode;
@@ -25,7 +25,7 @@ use lowtide_session::failure::{Failure, code};
 use crate::cli::{Cli, Verb};
 
 /// Reads the command line and does what it says. The only place that decides the exit code.
-pub fn main() -> ExitCode {
+pub(crate) fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => return usage(&error),

@@ -14,7 +14,7 @@ use crate::show::jobs::SampledJob;
 
 /// Show the training jobs of this machine once: roles, memory, limit, headroom
 #[derive(clap::Args, Debug)]
-pub struct PsArgs {
+pub(crate) struct PsArgs {
     /// Only jobs with TEXT in the trainer's command line; any framework or none counts then
     text: Option<String>,
     /// Print one JSON object
@@ -25,7 +25,7 @@ pub struct PsArgs {
 /// A single sample may be as careful as it needs to be: it is one, not one a second.
 const ONE_SAMPLE: Share = Share(1.0);
 
-pub fn run(args: &PsArgs) -> Result<i32> {
+pub(crate) fn run(args: &PsArgs) -> Result<i32> {
     let jobs = find_training(&Proc::at("/proc")?, args.text.as_deref())?;
     let jobs: Vec<SampledJob> = jobs.into_iter().map(sampled).collect();
     let mut out = std::io::stdout().lock();
@@ -43,7 +43,7 @@ pub fn run(args: &PsArgs) -> Result<i32> {
 }
 
 /// The job with a sample of its tree.
-pub fn sampled(job: TrainingJob) -> SampledJob {
+pub(crate) fn sampled(job: TrainingJob) -> SampledJob {
     SampledJob {
         sample: sample(job.root.pid),
         root: job.root,

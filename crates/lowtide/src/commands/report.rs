@@ -21,7 +21,7 @@ use crate::source;
 ///   lowtide report run2.csv --examples 663 --batch 2 --accumulate 4 -o run2.html
 #[derive(clap::Args, Debug)]
 #[command(verbatim_doc_comment)]
-pub struct ReportArgs {
+pub(crate) struct ReportArgs {
     /// A run (path, name or `last`), a CSV, an mprof file, a log; `-` is stdin
     source: String,
     /// Where to write [default: stdout]
@@ -60,7 +60,7 @@ impl Format {
     }
 }
 
-pub fn run(args: &ReportArgs) -> Result<i32> {
+pub(crate) fn run(args: &ReportArgs) -> Result<i32> {
     let format = args
         .format
         .unwrap_or_else(|| Format::by_ending(args.output.as_deref()));

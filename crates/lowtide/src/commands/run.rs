@@ -20,7 +20,7 @@ use crate::commands::view::RunView;
 ///   lowtide run --on leak 'notify-send "$LOWTIDE_TEXT"' -- python train.py
 #[derive(clap::Args, Debug)]
 #[command(verbatim_doc_comment)]
-pub struct RunArgs {
+pub(crate) struct RunArgs {
     #[command(flatten)]
     watch: WatchArgs,
     #[command(flatten)]
@@ -36,7 +36,7 @@ pub struct RunArgs {
     command: Vec<String>,
 }
 
-pub fn run(args: &RunArgs) -> Result<i32> {
+pub(crate) fn run(args: &RunArgs) -> Result<i32> {
     let cwd = std::env::current_dir().unwrap_or_default();
     let plan = args.guard.plan(&args.command, &cwd)?;
     let options = args.watch.options();

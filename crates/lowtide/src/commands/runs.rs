@@ -19,7 +19,7 @@ use crate::show::progress::Progress;
 /// List the runs that are kept
 #[derive(clap::Args, Debug)]
 #[command(args_conflicts_with_subcommands = true)]
-pub struct RunsArgs {
+pub(crate) struct RunsArgs {
     #[command(subcommand)]
     action: Option<Action>,
     /// Print one JSON object
@@ -35,7 +35,7 @@ enum Action {
 /// Delete old runs; never one that still runs
 #[derive(clap::Args, Debug)]
 #[command(group = clap::ArgGroup::new("rule").required(true).multiple(true))]
-pub struct PruneArgs {
+pub(crate) struct PruneArgs {
     /// Keep the newest N; alone, delete all others
     #[arg(long, value_name = "N", group = "rule")]
     keep: Option<usize>,
@@ -53,7 +53,7 @@ pub struct PruneArgs {
 /// A command is cut at this many characters in the list.
 const COMMAND_WIDTH: usize = 40;
 
-pub fn run(args: &RunsArgs) -> Result<i32> {
+pub(crate) fn run(args: &RunsArgs) -> Result<i32> {
     let store = Store::from_env()?;
     let mut out = io::stdout().lock();
     match &args.action {

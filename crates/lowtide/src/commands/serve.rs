@@ -23,7 +23,7 @@ use crate::show::page::random_hex;
 /// printed at the start. On any other address everything does.
 #[derive(clap::Args, Debug)]
 #[command(verbatim_doc_comment)]
-pub struct ServeArgs {
+pub(crate) struct ServeArgs {
     /// Where to listen
     #[arg(long, value_name = "ADDR", default_value = DEFAULT)]
     listen: SocketAddr,
@@ -38,7 +38,7 @@ pub struct ServeArgs {
     token_file: Option<PathBuf>,
 }
 
-pub fn run(args: &ServeArgs) -> Result<i32> {
+pub(crate) fn run(args: &ServeArgs) -> Result<i32> {
     let store = Store::from_env()?;
     let (listener, bound) = serve::listen(args.listen).map_err(|error| {
         Failure::unseen(format!("{error:#}"))

@@ -52,7 +52,7 @@ fn close(stage: Option<Stage>, watch: &mut Watch) {
 
 /// The view of `attach`: the terminal and its keys are ours.
 #[derive(Default)]
-pub struct AttachView {
+pub(super) struct AttachView {
     wanted: bool,
     web: Option<SocketAddr>,
     stage: Option<Stage>,
@@ -60,7 +60,7 @@ pub struct AttachView {
 
 impl AttachView {
     /// A live view if it is `wanted` and there is a terminal for it, a page with `web`.
-    pub fn new(wanted: bool, web: Option<SocketAddr>) -> AttachView {
+    pub(super) fn new(wanted: bool, web: Option<SocketAddr>) -> AttachView {
         AttachView {
             wanted,
             web,
@@ -109,7 +109,7 @@ impl View for AttachView {
 
 /// The view of `run --tui`. The keeper lets us draw, and gives us what the job prints and the user types.
 #[derive(Default)]
-pub struct RunView {
+pub(super) struct RunView {
     wanted: bool,
     web: Option<SocketAddr>,
     stage: Option<Stage>,
@@ -124,7 +124,7 @@ const EARLY: usize = 64 * 1024;
 
 impl RunView {
     /// A live view if it is `wanted`, a page with `web`.
-    pub fn new(wanted: bool, web: Option<SocketAddr>) -> RunView {
+    pub(super) fn new(wanted: bool, web: Option<SocketAddr>) -> RunView {
         RunView {
             wanted,
             web,

@@ -5,7 +5,7 @@ use super::{ImportError, Imported, Options};
 
 /// What the first lines look like.
 #[derive(Clone, Debug)]
-pub struct Shape {
+pub(super) struct Shape {
     delimiter: u8,
     header: Option<Vec<String>>,
     /// Per column: numbers, sizes or moments in most rows.
@@ -19,7 +19,7 @@ const SAMPLE: usize = 50;
 const REGULAR: f64 = 0.8;
 
 /// Tells a table from a log by its first lines.
-pub fn shape(start: &[u8]) -> Option<Shape> {
+pub(super) fn shape(start: &[u8]) -> Option<Shape> {
     let text = String::from_utf8_lossy(start);
     let mut lines: Vec<&str> = text
         .lines()
@@ -100,7 +100,7 @@ fn single_column(lines: &[&str]) -> Option<Shape> {
     })
 }
 
-pub fn read(
+pub(super) fn read(
     bytes: &[u8],
     name: &str,
     shape: &Shape,

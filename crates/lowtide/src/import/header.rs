@@ -4,7 +4,7 @@ use lowtide_core::units::unit_factor;
 use lowtide_core::verdict::Meter;
 
 #[derive(Clone, Debug, PartialEq)]
-pub enum Column {
+pub(super) enum Column {
     Step,
     /// Seconds per unit of the column; none for a bare `t` or a timestamp, whose numbers tell.
     Time(Option<f64>),
@@ -16,7 +16,7 @@ pub enum Column {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Memory {
+pub(super) struct Memory {
     pub meter: Meter,
     /// Bytes per unit, when the name says the unit.
     pub factor: Option<f64>,
@@ -52,7 +52,7 @@ const NOT_IN_USE: [&str; 23] = [
 ];
 
 /// Splits `rssBytes`, `rss_bytes`, `RSS (MB)` and `mem[GiB]` into lower-case words.
-pub fn words(name: &str) -> Vec<String> {
+pub(super) fn words(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut was_lower = false;
     for c in name.chars() {
@@ -82,7 +82,7 @@ pub fn words(name: &str) -> Vec<String> {
     joined
 }
 
-pub fn column(name: &str) -> Column {
+pub(super) fn column(name: &str) -> Column {
     let words = words(name);
     let has = |list: &[&str]| words.iter().any(|w| list.contains(&w.as_str()));
     if has(&["pid", "rank", "process", "hostname", "host"])
@@ -152,7 +152,7 @@ fn seconds(unit: &str) -> Option<f64> {
 }
 
 /// Is this the name of memory in use? `None` for everything else.
-pub fn memory(words: &[String]) -> Option<Memory> {
+pub(super) fn memory(words: &[String]) -> Option<Memory> {
     let has = |list: &[&str]| words.iter().any(|w| list.contains(&w.as_str()));
     let factor = words.iter().rev().find_map(|w| named_unit(w));
     let of_cpu = has(&["cpu"]) && !has(&["mem", "memory", "ram", "rss"]);
@@ -201,7 +201,7 @@ pub fn memory(words: &[String]) -> Option<Memory> {
 }
 
 /// Does a word say that the size is something else than memory in use now?
-pub fn not_in_use(words: &[String]) -> bool {
+pub(super) fn not_in_use(words: &[String]) -> bool {
     words.iter().any(|w| NOT_IN_USE.contains(&w.as_str()))
 }
 
@@ -221,7 +221,9 @@ fn named_unit(word: &str) -> Option<f64> {
 /// The unit of numbers that carry none, from the numbers themselves. Resident sizes come in pages:
 /// multiples of 4,096 in bytes, of 4 in kB; what is left is told by magnitude, where only one
 /// reading is plausible for a process (1 MB to some TB).
-pub fn unit_by_values(values: impl Iterator<Item = f64> + Clone) -> Option<(f64, &'static str)> {
+pub(super) fn unit_by_values(
+    values: impl Iterator<Item = f64> + Clone,
+) -> Option<(f64, &'static str)> {
     let max = values.clone().fold(0.0, f64::max);
     let multiples = |of: f64| values.clone().all(|v| v % of == 0.0);
     unit_by_pages(max, multiples(4096.0), multiples(4.0))
@@ -229,7 +231,7 @@ pub fn unit_by_values(values: impl Iterator<Item = f64> + Clone) -> Option<(f64,
 
 /// The same from what was noted about the numbers: the largest, and whether all are multiples of
 /// 4,096 or of 4.
-pub fn unit_by_pages(max: f64, pages: bool, fours: bool) -> Option<(f64, &'static str)> {
+pub(super) fn unit_by_pages(max: f64, pages: bool, fours: bool) -> Option<(f64, &'static str)> {
     if max >= 1e9 || (max >= 1e6 && pages) {
         Some((1.0, "bytes"))
     } else if max >= 1e5 && fours {

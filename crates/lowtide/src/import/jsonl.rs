@@ -11,7 +11,7 @@ use super::{ImportError, Imported, Options};
 const SAMPLE: usize = 50;
 
 /// Most of the first lines are objects; a log with a few dictionaries in it is a log.
-pub fn is(start: &[u8]) -> bool {
+pub(super) fn is(start: &[u8]) -> bool {
     let text = String::from_utf8_lossy(start);
     let trimmed = text.trim_start();
     if let Some(inside) = trimmed.strip_prefix('[') {
@@ -32,7 +32,7 @@ pub fn is(start: &[u8]) -> bool {
     objects * 2 > lines.len()
 }
 
-pub fn read(bytes: &[u8], name: &str, options: &Options) -> Result<Imported, ImportError> {
+pub(super) fn read(bytes: &[u8], name: &str, options: &Options) -> Result<Imported, ImportError> {
     let (objects, bad) = objects(bytes)?;
     let mut names: Vec<String> = Vec::new();
     for object in objects.iter().take(SAMPLE) {

@@ -48,7 +48,7 @@ impl Label {
     }
 }
 
-pub fn read(bytes: &[u8], name: &str, options: &Options) -> Result<Imported, ImportError> {
+pub(super) fn read(bytes: &[u8], name: &str, options: &Options) -> Result<Imported, ImportError> {
     let mut steps = StepReader::new();
     let mut labels: Vec<Label> = Vec::new();
     let mut lines = Lines::default();

@@ -20,7 +20,7 @@ use lowtide_core::verdict::Axis;
 
 /// What the user said about the file.
 #[derive(Clone, Debug, Default)]
-pub struct Options {
+pub(crate) struct Options {
     pub axis: Option<Axis>,
     /// The name of the column (or, in a log, a part of the label) that holds the memory.
     pub column: Option<String>,
@@ -47,7 +47,7 @@ impl Options {
 
 /// A series, how it was read, and what the file says about the data.
 #[derive(Clone, Debug)]
-pub struct Imported {
+pub(crate) struct Imported {
     pub track: Track,
     /// "24 points: steps from column `step`, sizes from column `rss` in MB, 2 lines skipped"
     pub how: String,
@@ -58,7 +58,7 @@ pub struct Imported {
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
-pub struct ImportError {
+pub(crate) struct ImportError {
     pub message: String,
     pub hint: Option<String>,
 }
@@ -81,7 +81,7 @@ impl ImportError {
 const LOOK: usize = 64 * 1024;
 
 /// Reads a series from the bytes of a file called `name`.
-pub fn read(bytes: &[u8], name: &str, options: &Options) -> Result<Imported, ImportError> {
+pub(crate) fn read(bytes: &[u8], name: &str, options: &Options) -> Result<Imported, ImportError> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let start = &bytes[..bytes.len().min(LOOK)];
     if start.iter().all(u8::is_ascii_whitespace) {

@@ -6,7 +6,7 @@ use lowtide_core::verdict::{Axis, Meter};
 
 use super::{ImportError, Imported, Options};
 
-pub fn is(start: &[u8]) -> bool {
+pub(super) fn is(start: &[u8]) -> bool {
     start
         .split(|b| *b == b'\n')
         .find(|l| !l.trim_ascii().is_empty())
@@ -39,7 +39,7 @@ fn nothing_read(wanted: Option<&str>, children: &[String]) -> ImportError {
 }
 
 /// The main process, or with `--column N` the child of that number.
-pub fn read(bytes: &[u8], name: &str, options: &Options) -> Result<Imported, ImportError> {
+pub(super) fn read(bytes: &[u8], name: &str, options: &Options) -> Result<Imported, ImportError> {
     let wanted = options
         .column
         .as_deref()

@@ -6,7 +6,7 @@ use lowtide_core::verdict::{Axis, Meter};
 
 use super::{ImportError, Imported};
 
-pub fn is(start: &[u8]) -> bool {
+pub(super) fn is(start: &[u8]) -> bool {
     real_column(&first_line(start)).is_some()
 }
 
@@ -27,7 +27,7 @@ fn real_column(line: &str) -> Option<(usize, char)> {
     names.contains("Elapsed time").then_some((columns, ' '))
 }
 
-pub fn read(bytes: &[u8], name: &str) -> Result<Imported, ImportError> {
+pub(super) fn read(bytes: &[u8], name: &str) -> Result<Imported, ImportError> {
     let (real, separator) = real_column(&first_line(bytes))
         .ok_or_else(|| ImportError::new("it does not begin as psrecord's logs do"))?;
     let mut points = Vec::new();

@@ -6,7 +6,7 @@ use super::header::words;
 
 /// A number that is, or may be, an amount of memory.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Size {
+pub(super) struct Size {
     pub value: f64,
     /// Bytes per unit, when a unit follows.
     pub factor: Option<f64>,
@@ -33,7 +33,7 @@ const CHANGES: [&str; 9] = [
 ];
 
 /// A whole text that is a number, perhaps with a unit: `5,552 MB` -> (5552, Some(1e6)).
-pub fn parse(text: &str) -> Option<(f64, Option<f64>)> {
+pub(super) fn parse(text: &str) -> Option<(f64, Option<f64>)> {
     let text = text.trim();
     let (value, len) = number(text.as_bytes())?;
     let rest = text[len..].trim();
@@ -44,7 +44,7 @@ pub fn parse(text: &str) -> Option<(f64, Option<f64>)> {
 }
 
 /// Every number of a line that has a unit of size, or no unit but words before it.
-pub fn sizes(line: &str) -> Vec<Size> {
+pub(super) fn sizes(line: &str) -> Vec<Size> {
     if let Some(size) = free(line) {
         return vec![size];
     }

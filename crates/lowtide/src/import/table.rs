@@ -9,7 +9,7 @@ use super::{ImportError, Imported, Options, size, time};
 
 /// Which columns are read, and as what.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub(super) struct Plan {
     /// None: rows are numbered.
     pub x: Option<usize>,
     /// Time beside steps.
@@ -25,7 +25,11 @@ pub struct Plan {
 }
 
 /// `names` are the headers; `numeric[i]` says whether column i holds numbers or moments.
-pub fn plan(names: Vec<String>, numeric: &[bool], options: &Options) -> Result<Plan, ImportError> {
+pub(super) fn plan(
+    names: Vec<String>,
+    numeric: &[bool],
+    options: &Options,
+) -> Result<Plan, ImportError> {
     let kinds: Vec<Column> = names.iter().map(|n| header::column(n)).collect();
     let find = |test: &dyn Fn(&Column) -> bool| {
         (0..kinds.len()).find(|&i| numeric.get(i) == Some(&true) && test(&kinds[i]))
@@ -165,7 +169,7 @@ fn memory_of(names: &[String], kinds: &[Column], at: usize) -> Memory {
 
 /// Collects rows and makes a track of them.
 #[derive(Debug)]
-pub struct Rows {
+pub(super) struct Rows {
     plan: Plan,
     /// x, value, seconds; as written.
     rows: Vec<(f64, f64, f64)>,
@@ -179,21 +183,21 @@ pub struct Rows {
 
 /// One cell of an axis column.
 #[derive(Clone, Copy, Debug)]
-pub enum Place {
+pub(super) enum Place {
     Number(f64),
     Date(f64),
 }
 
 /// One cell of the memory column.
 #[derive(Clone, Copy, Debug)]
-pub enum Cell {
+pub(super) enum Cell {
     Number(f64),
     /// Written with its unit: `5.4 GB`.
     Bytes(f64),
 }
 
 impl Cell {
-    pub fn parse(text: &str) -> Option<Cell> {
+    pub(super) fn parse(text: &str) -> Option<Cell> {
         match text.parse::<f64>() {
             Ok(value) => Some(Cell::Number(value)),
             Err(_) => Some(match size::parse(text)? {
@@ -205,7 +209,7 @@ impl Cell {
 }
 
 impl Place {
-    pub fn parse(text: &str) -> Option<Place> {
+    pub(super) fn parse(text: &str) -> Option<Place> {
         let text = text.trim();
         if let Ok(number) = text.parse::<f64>() {
             return number.is_finite().then_some(Place::Number(number));
@@ -216,7 +220,7 @@ impl Place {
 }
 
 impl Rows {
-    pub fn new(plan: Plan, expected: usize) -> Rows {
+    pub(super) fn new(plan: Plan, expected: usize) -> Rows {
         Rows {
             plan,
             rows: Vec::with_capacity(expected),
@@ -227,11 +231,11 @@ impl Rows {
         }
     }
 
-    pub fn plan(&self) -> &Plan {
+    pub(super) fn plan(&self) -> &Plan {
         &self.plan
     }
 
-    pub fn push(&mut self, x: Option<Place>, value: Option<Cell>, seconds: Option<Place>) {
+    pub(super) fn push(&mut self, x: Option<Place>, value: Option<Cell>, seconds: Option<Place>) {
         let (value, sized) = match value {
             Some(Cell::Number(value)) => (value, false),
             Some(Cell::Bytes(value)) => (value, true),
@@ -261,18 +265,18 @@ impl Rows {
         self.rows.push((x, value, seconds));
     }
 
-    pub fn skip(&mut self) {
+    pub(super) fn skip(&mut self) {
         self.skipped += 1;
     }
 
     /// Whose row it is. Two owners in one table are enough to know that there are several.
-    pub fn owner(&mut self, owner: &str) {
+    pub(super) fn owner(&mut self, owner: &str) {
         if self.owners.len() < 2 && !self.owners.iter().any(|o| o == owner) {
             self.owners.push(owner.to_owned());
         }
     }
 
-    pub fn finish(self, name: &str, options: &Options) -> Result<Imported, ImportError> {
+    pub(super) fn finish(self, name: &str, options: &Options) -> Result<Imported, ImportError> {
         self.is_one_table()?;
         let plan = &self.plan;
         let value_name = &plan.names[plan.value];
@@ -378,7 +382,7 @@ impl Rows {
     }
 }
 
-pub fn axis_word(axis: Axis) -> &'static str {
+pub(super) fn axis_word(axis: Axis) -> &'static str {
     match axis {
         Axis::Step => "steps",
         Axis::Time => "seconds",
@@ -386,7 +390,7 @@ pub fn axis_word(axis: Axis) -> &'static str {
     }
 }
 
-pub fn unit_name(factor: f64) -> &'static str {
+pub(super) fn unit_name(factor: f64) -> &'static str {
     const NAMES: [(f64, &str); 7] = [
         (1.0, "bytes"),
         (1e3, "kB"),

@@ -3,7 +3,7 @@
 
 /// A moment at the start of `text`, and how many bytes it took.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Moment {
+pub(super) struct Moment {
     pub seconds: f64,
     /// Hours and minutes only: it may wrap at midnight.
     pub clock_only: bool,
@@ -15,7 +15,7 @@ const EPOCH: std::ops::Range<f64> = 1e9..4e9;
 
 /// `2026-11-15T10:00:00.123Z`, `2026-11-15 10:00:00,123`, `15/11/2026 10:00:00`, `10:00:00.5`,
 /// `Nov 15 10:00:00`, glog's `I1115 10:00:00.123456`, `1700000000.25`.
-pub fn moment(text: &str) -> Option<Moment> {
+pub(super) fn moment(text: &str) -> Option<Moment> {
     let bytes = text.as_bytes();
     dated(bytes)
         .or_else(|| glog(bytes))
@@ -32,7 +32,7 @@ pub fn moment(text: &str) -> Option<Moment> {
 }
 
 /// The moment that begins a log line, after brackets and up to two words such as `INFO`.
-pub fn line_moment(line: &str) -> Option<Moment> {
+pub(super) fn line_moment(line: &str) -> Option<Moment> {
     let trimmed = line.trim_start_matches(['[', '(', ' ', '<', '"']);
     moment(trimmed).or_else(|| {
         let (first, rest) = trimmed.split_once([' ', '|', ':'])?;
@@ -43,7 +43,7 @@ pub fn line_moment(line: &str) -> Option<Moment> {
 }
 
 /// A number in a column of times, by its size: seconds, or an epoch in s, ms, µs or ns.
-pub fn epoch_factor(value: f64) -> f64 {
+pub(super) fn epoch_factor(value: f64) -> f64 {
     match value {
         v if v > 1e17 => 1e-9,
         v if v > 1e14 => 1e-6,

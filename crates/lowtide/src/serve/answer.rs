@@ -18,14 +18,14 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; c
 
 /// A refusal as the API tells it.
 #[derive(Debug)]
-pub struct Refusal {
+pub(crate) struct Refusal {
     status: StatusCode,
     error: String,
     hint: Option<&'static str>,
 }
 
 impl Refusal {
-    pub fn new(status: StatusCode, error: impl Into<String>) -> Refusal {
+    pub(crate) fn new(status: StatusCode, error: impl Into<String>) -> Refusal {
         Refusal {
             status,
             error: error.into(),
@@ -33,22 +33,22 @@ impl Refusal {
         }
     }
 
-    pub fn hint(mut self, hint: &'static str) -> Refusal {
+    pub(crate) fn hint(mut self, hint: &'static str) -> Refusal {
         self.hint = Some(hint);
         self
     }
 
-    pub fn missing(name: &str) -> Refusal {
+    pub(crate) fn missing(name: &str) -> Refusal {
         Refusal::new(StatusCode::NOT_FOUND, format!("there is no run `{name}`"))
             .hint("GET /api/v1/runs lists them")
     }
 
-    pub fn unclear(error: impl Into<String>) -> Refusal {
+    pub(crate) fn unclear(error: impl Into<String>) -> Refusal {
         Refusal::new(StatusCode::BAD_REQUEST, error)
     }
 
     /// A recording that is there and cannot be read. Where it lies is nobody's business over the network.
-    pub fn unreadable(name: &str, error: &anyhow::Error) -> Refusal {
+    pub(crate) fn unreadable(name: &str, error: &anyhow::Error) -> Refusal {
         use RecordingError::{Empty, NotARecording, Open, Read, Version};
         let Some(known) = error.downcast_ref::<RecordingError>() else {
             return Refusal::ourselves(error);
@@ -64,7 +64,7 @@ impl Refusal {
             .hint(known.hint())
     }
 
-    pub fn ourselves(error: impl std::fmt::Display) -> Refusal {
+    pub(crate) fn ourselves(error: impl std::fmt::Display) -> Refusal {
         Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, error.to_string())
     }
 }
@@ -112,7 +112,7 @@ impl From<Refused> for Refusal {
 }
 
 /// Adds to every answer what keeps its reader safe.
-pub async fn safe_headers(request: Request<Body>, next: Next) -> Response {
+pub(super) async fn safe_headers(request: Request<Body>, next: Next) -> Response {
     let mut response = next.run(request).await;
     let headers = response.headers_mut();
     for (name, value) in [

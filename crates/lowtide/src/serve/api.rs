@@ -26,7 +26,7 @@ use crate::listing::at_a_glance;
 use crate::show::page;
 
 /// The description of all this.
-pub const OPENAPI: &str = include_str!("../../web/openapi.json");
+pub(super) const OPENAPI: &str = include_str!("../../web/openapi.json");
 
 /// A request's body: a command with its arguments and environment.
 const BODY: usize = 256 << 10;
@@ -39,7 +39,7 @@ const LISTED: usize = 200;
 type Shared = State<Arc<Server>>;
 type Answer = Result<Response, Refusal>;
 
-pub fn router(server: Arc<Server>) -> Router {
+pub(super) fn router(server: Arc<Server>) -> Router {
     let api = Router::new()
         .route("/runs", get(list).post(start))
         .route("/runs/{name}", get(run))

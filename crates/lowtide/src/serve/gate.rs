@@ -15,7 +15,7 @@ use axum::http::{HeaderMap, Method, header};
 const TRIES: usize = 30;
 const WINDOW: Duration = Duration::from_secs(60);
 
-pub struct Gate {
+pub(crate) struct Gate {
     token: String,
     /// Reading needs the token too.
     closed: bool,
@@ -26,7 +26,7 @@ pub struct Gate {
 
 /// Why not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refused {
+pub(crate) enum Refused {
     /// Asked for under a name that is not ours.
     Host,
     /// Another site's page asks.
@@ -39,7 +39,7 @@ pub enum Refused {
 
 impl Gate {
     /// `names` are further host names under which we are reached, without a port.
-    pub fn new(bound: SocketAddr, token: String, private: bool, names: &[String]) -> Gate {
+    pub(crate) fn new(bound: SocketAddr, token: String, private: bool, names: &[String]) -> Gate {
         let port = bound.port();
         let mut hosts = vec![host_of(bound.ip(), port)];
         if bound.ip().is_loopback() || bound.ip().is_unspecified() {
@@ -61,12 +61,17 @@ impl Gate {
     }
 
     /// Whether everybody who can reach us may look.
-    pub fn is_open(&self) -> bool {
+    pub(crate) fn is_open(&self) -> bool {
         !self.closed
     }
 
     /// Whether this request may be answered. `open` paths are the page itself, which holds no data.
-    pub fn admit(&self, method: &Method, open: bool, headers: &HeaderMap) -> Result<(), Refused> {
+    pub(crate) fn admit(
+        &self,
+        method: &Method,
+        open: bool,
+        headers: &HeaderMap,
+    ) -> Result<(), Refused> {
         let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
         let host = text(header::HOST)
             .ok_or(Refused::Host)?

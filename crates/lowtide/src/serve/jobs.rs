@@ -40,7 +40,7 @@ const OUTPUT: &str = "output.log";
 /// A job to start.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct JobRequest {
+pub(crate) struct JobRequest {
     command: Vec<String>,
     /// Where it runs; the server's own folder otherwise.
     cwd: Option<PathBuf>,
@@ -52,20 +52,20 @@ pub struct JobRequest {
 }
 
 #[derive(Debug, Serialize)]
-pub struct Started {
+pub(crate) struct Started {
     pub name: String,
     /// Of the watcher, which ends with the job's exit code.
     pub pid: u32,
 }
 
 #[derive(Debug, Serialize)]
-pub struct Stopped {
+pub(super) struct Stopped {
     pub name: String,
     pub stopping: bool,
 }
 
 #[derive(Default)]
-pub struct Jobs {
+pub(crate) struct Jobs {
     starts: Mutex<Vec<Instant>>,
 }
 
@@ -104,7 +104,7 @@ impl JobRequest {
 }
 
 impl Jobs {
-    pub fn start(&self, store: &Store, job: &JobRequest) -> Result<Started, Refusal> {
+    pub(crate) fn start(&self, store: &Store, job: &JobRequest) -> Result<Started, Refusal> {
         let limit = job.check()?;
         self.admit()?;
         let (log, output) = new_log(store).map_err(Refusal::ourselves)?;
@@ -201,7 +201,7 @@ fn begin(store: &Store, mut child: Child, log: &Path) -> Result<String, Refusal>
 }
 
 /// Asks a running job to end, as `kill` would: the watcher passes the signal on.
-pub fn stop(name: &str, path: &Path) -> Result<Stopped, Refusal> {
+pub(super) fn stop(name: &str, path: &Path) -> Result<Stopped, Refusal> {
     let summary = Summary::read(path).map_err(Refusal::ourselves)?;
     let conflict = |error: &str| Refusal::new(StatusCode::CONFLICT, error);
     if summary.state != RunState::Running {
@@ -234,7 +234,7 @@ pub fn stop(name: &str, path: &Path) -> Result<Stopped, Refusal> {
 }
 
 /// A file as a body, a piece at a time.
-pub fn body_of(file: File) -> Body {
+pub(super) fn body_of(file: File) -> Body {
     const PIECE: usize = 256 << 10;
     let pieces = unfold(Some(file), |file| async move {
         let mut file = file?;

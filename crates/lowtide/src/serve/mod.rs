@@ -6,7 +6,7 @@
 
 mod answer;
 mod api;
-pub mod gate;
+pub(crate) mod gate;
 mod jobs;
 mod metrics;
 mod open;
@@ -39,7 +39,7 @@ const HEADER_ROOM: usize = 32 << 10;
 const READERS: usize = 4;
 
 /// What all requests share.
-pub struct Server {
+pub(crate) struct Server {
     pub store: Store,
     pub gate: Gate,
     pub shelf: Shelf,
@@ -51,7 +51,7 @@ pub struct Server {
 }
 
 impl Server {
-    pub fn new(store: Store, gate: Gate, only: Option<String>) -> Server {
+    pub(crate) fn new(store: Store, gate: Gate, only: Option<String>) -> Server {
         Server {
             shelf: Shelf::default(),
             followed: metrics::Followed::default(),
@@ -65,10 +65,10 @@ impl Server {
 }
 
 /// Loopback, and a port that is nobody's.
-pub const DEFAULT: &str = "127.0.0.1:7380";
+pub(crate) const DEFAULT: &str = "127.0.0.1:7380";
 
 /// Shows one run while it goes on, from a thread that nobody waits for. Returns where, in words.
-pub fn beside(name: &str, address: SocketAddr) -> Result<String> {
+pub(crate) fn beside(name: &str, address: SocketAddr) -> Result<String> {
     let store = Store::from_env()?;
     let (listener, bound) = listen(address)?;
     let token = random_hex(16)?;
@@ -90,7 +90,7 @@ pub fn beside(name: &str, address: SocketAddr) -> Result<String> {
 }
 
 /// Takes an address before anything is promised.
-pub fn listen(address: SocketAddr) -> Result<(StdListener, SocketAddr)> {
+pub(crate) fn listen(address: SocketAddr) -> Result<(StdListener, SocketAddr)> {
     let listener =
         StdListener::bind(address).with_context(|| format!("cannot listen on {address}"))?;
     listener.set_nonblocking(true)?;
@@ -99,7 +99,7 @@ pub fn listen(address: SocketAddr) -> Result<(StdListener, SocketAddr)> {
 }
 
 /// Serves until the process ends.
-pub fn serve(listener: StdListener, server: Server) -> Result<()> {
+pub(crate) fn serve(listener: StdListener, server: Server) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_io()
         .enable_time()

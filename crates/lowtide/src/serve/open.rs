@@ -24,7 +24,7 @@ const FRESH: Duration = Duration::from_millis(200);
 
 /// What the stream sends on every tick.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Tick {
+pub(crate) struct Tick {
     pub state: &'static str,
     pub seconds: f64,
     pub step: Option<u64>,
@@ -36,7 +36,7 @@ pub struct Tick {
     pub held: u64,
 }
 
-pub struct Open {
+pub(crate) struct Open {
     name: String,
     path: PathBuf,
     inner: Mutex<Inner>,
@@ -45,7 +45,7 @@ pub struct Open {
     pub looked_at: AtomicBool,
 }
 
-pub struct Inner {
+pub(crate) struct Inner {
     recording: Recording,
     pub picture: Picture,
     read_at: Option<Instant>,
@@ -79,7 +79,7 @@ impl Open {
     }
 
     /// The run as it is now.
-    pub fn now(&self) -> Result<MutexGuard<'_, Inner>> {
+    pub(crate) fn now(&self) -> Result<MutexGuard<'_, Inner>> {
         let mut inner = self
             .inner
             .lock()
@@ -89,7 +89,7 @@ impl Open {
     }
 
     /// Tells those who follow; false when nothing more will come.
-    pub fn tell(&self) -> Result<bool> {
+    pub(crate) fn tell(&self) -> Result<bool> {
         let tick = self.now()?.tick();
         let going = tick.state == "running";
         self.ticks.send_if_modified(|last| {
@@ -102,11 +102,11 @@ impl Open {
         Ok(going)
     }
 
-    pub fn path(&self) -> &PathBuf {
+    pub(crate) fn path(&self) -> &PathBuf {
         &self.path
     }
 
-    pub fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         &self.name
     }
 }
@@ -144,7 +144,7 @@ impl Inner {
         Ok(())
     }
 
-    pub fn report(&mut self) -> Arc<Report> {
+    pub(crate) fn report(&mut self) -> Arc<Report> {
         let picture = &self.picture;
         let report = self.report.get_or_insert_with(|| {
             let mut report = picture.report_without_lines();
@@ -155,7 +155,7 @@ impl Inner {
     }
 
     /// The whole report as JSON.
-    pub fn json(&mut self) -> Result<Arc<str>> {
+    pub(crate) fn json(&mut self) -> Result<Arc<str>> {
         if let Some(json) = &self.json {
             return Ok(Arc::clone(json));
         }
@@ -165,12 +165,12 @@ impl Inner {
     }
 
     /// The report with its lines, as a file has it.
-    pub fn whole(&mut self) -> Report {
+    pub(crate) fn whole(&mut self) -> Report {
         let report = Report::clone(&self.report());
         self.picture.with_lines(report, Detail::FILE)
     }
 
-    pub fn tick(&mut self) -> Tick {
+    pub(crate) fn tick(&mut self) -> Tick {
         let (state, held) = (self.state, self.held);
         let report = self.report();
         let summary = report.summary.as_ref();
@@ -189,11 +189,11 @@ impl Inner {
 
 /// The runs that are kept open.
 #[derive(Default)]
-pub struct Shelf(Mutex<HashMap<String, (Arc<Open>, Instant)>>);
+pub(crate) struct Shelf(Mutex<HashMap<String, (Arc<Open>, Instant)>>);
 
 impl Shelf {
     /// The run, from the shelf or newly opened.
-    pub fn take(&self, name: &str, path: PathBuf) -> Result<Arc<Open>> {
+    pub(crate) fn take(&self, name: &str, path: PathBuf) -> Result<Arc<Open>> {
         let mut shelf = self.0.lock().unwrap_or_else(|broken| broken.into_inner());
         let now = Instant::now();
         if let Some((open, used)) = shelf.get_mut(name) {

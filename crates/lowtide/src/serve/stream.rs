@@ -18,7 +18,7 @@ use super::open::Open;
 const EVERY: Duration = Duration::from_secs(1);
 
 /// A stream of ticks, which ends with the run.
-pub async fn follow(
+pub(super) async fn follow(
     server: &Server,
     open: Arc<Open>,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>> + use<>>, Refusal> {

@@ -13,7 +13,7 @@ const ROWS: usize = 9;
 const LABEL: usize = 9;
 /// A limit further away than this many times the highest point would press the curve flat; it is
 /// told in words instead.
-pub const LIMIT_IN_SIGHT: f64 = 1.6;
+pub(crate) const LIMIT_IN_SIGHT: f64 = 1.6;
 
 /// One character of the picture: which of its 2 x 4 dots belong to what.
 #[derive(Clone, Copy, Default)]
@@ -23,7 +23,7 @@ struct Cell {
     limit: bool,
 }
 
-pub fn chart(series: &Series, verdict: &Verdict, style: Style) -> String {
+pub(crate) fn chart(series: &Series, verdict: &Verdict, style: Style) -> String {
     let Some(frame) = Frame::of(series, verdict, style) else {
         return String::new();
     };
@@ -130,10 +130,10 @@ impl Frame {
 }
 
 /// Bits of a braille character by row and column.
-pub const DOTS: [[u8; 2]; 4] = [[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]];
+pub(crate) const DOTS: [[u8; 2]; 4] = [[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]];
 
 /// A flat line belongs into the middle of something, not on an axis of zero height.
-pub fn spread(bottom: f64, top: f64) -> (f64, f64) {
+pub(crate) fn spread(bottom: f64, top: f64) -> (f64, f64) {
     // Five per cent of the level: wobble below that is shown as the flat line it is.
     let least = (top.abs() * 0.05).max(1.0);
     if top - bottom >= least {
@@ -144,7 +144,7 @@ pub fn spread(bottom: f64, top: f64) -> (f64, f64) {
 }
 
 /// The lowest or highest point between two places, or the line between its neighbours.
-pub fn level(points: &[(f64, f64)], from: f64, to: f64, pick: fn(f64, f64) -> f64) -> f64 {
+pub(crate) fn level(points: &[(f64, f64)], from: f64, to: f64, pick: fn(f64, f64) -> f64) -> f64 {
     let start = points.partition_point(|p| p.0 < from);
     let end = points.partition_point(|p| p.0 < to);
     if let Some(inside) = points[start..end].iter().map(|p| p.1).reduce(pick) {
@@ -199,7 +199,7 @@ fn line(cells: &[Cell], style: Style) -> String {
     out.trim_end().to_owned()
 }
 
-pub fn braille(bits: u8) -> char {
+pub(crate) fn braille(bits: u8) -> char {
     char::from_u32(0x2800 + u32::from(bits)).unwrap_or(' ')
 }
 

@@ -18,7 +18,7 @@ struct CheckObject<'a> {
 
 /// What a check came to: all that its views show.
 #[derive(Clone, Copy, Debug)]
-pub struct Checked<'a> {
+pub(crate) struct Checked<'a> {
     pub verdict: &'a Verdict,
     /// How a bare file was read.
     pub how: Option<&'a str>,
@@ -42,7 +42,7 @@ fn answer(outcome: Outcome) -> &'static str {
     }
 }
 
-pub fn text(checked: &Checked) -> String {
+pub(crate) fn text(checked: &Checked) -> String {
     let verdict = checked.verdict;
     let mut out = format!(
         "{}: check {} ({})\n",
@@ -65,7 +65,7 @@ pub fn text(checked: &Checked) -> String {
     out
 }
 
-pub fn json(checked: &Checked) -> serde_json::Result<String> {
+pub(crate) fn json(checked: &Checked) -> serde_json::Result<String> {
     serde_json::to_string(&CheckObject {
         schema: SCHEMA,
         source: &checked.verdict.source,
@@ -77,7 +77,7 @@ pub fn json(checked: &Checked) -> serde_json::Result<String> {
 }
 
 /// One test case per criterion; an open one is skipped, not failed.
-pub fn junit(checked: &Checked) -> String {
+pub(crate) fn junit(checked: &Checked) -> String {
     let count = |outcome| {
         let findings = checked.findings.iter();
         findings.filter(|f| f.outcome == outcome).count()
@@ -121,7 +121,7 @@ fn xml(text: &str) -> String {
 }
 
 /// `::error title=…::…` per failure, `::warning` per open question.
-pub fn annotations(checked: &Checked) -> String {
+pub(crate) fn annotations(checked: &Checked) -> String {
     let mut out = String::new();
     for finding in checked.findings {
         let level = match finding.outcome {
@@ -148,7 +148,7 @@ fn property(text: &str) -> String {
 }
 
 /// Markdown for the page of the job.
-pub fn summary(checked: &Checked) -> String {
+pub(crate) fn summary(checked: &Checked) -> String {
     let mut out = format!(
         "### lowtide check {}: {}\n\nverdict on `{}`: **{}**\n\n| criterion | outcome | measured |\n|---|---|---|\n",
         answer(checked.outcome),

@@ -6,8 +6,8 @@ use lowtide_core::report::{Forecast, Line, Report};
 use lowtide_core::units::show_bytes;
 use lowtide_core::verdict::Axis;
 
-pub const WIDTH: f64 = 960.0;
-pub const HEIGHT: f64 = 440.0;
+pub(crate) const WIDTH: f64 = 960.0;
+pub(crate) const HEIGHT: f64 = 440.0;
 const LEFT: f64 = 84.0;
 const RIGHT: f64 = 24.0;
 /// Below the headline, and the words of flags.
@@ -22,7 +22,7 @@ const LINES: usize = 3;
 
 /// A colour: red, green, blue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ink(pub u8, pub u8, pub u8);
+pub(crate) struct Ink(pub u8, pub u8, pub u8);
 
 const TEXT: Ink = Ink(0x1c, 0x23, 0x26);
 const QUIET: Ink = Ink(0x56, 0x61, 0x66);
@@ -34,10 +34,10 @@ const FORECAST: Ink = Ink(0x7a, 0x51, 0x95);
 const LIMIT: Ink = Ink(0xb8, 0x47, 0x0a);
 
 /// A place on paper, from the top left.
-pub type Spot = (f64, f64);
+pub(crate) type Spot = (f64, f64);
 
 #[derive(Clone, Debug, PartialEq)]
-pub enum Shape {
+pub(crate) enum Shape {
     /// A filled polygon, perhaps with an edge of so much.
     Area {
         spots: Vec<Spot>,
@@ -64,7 +64,7 @@ pub enum Shape {
 
 /// Which part of a text stands at its spot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Anchor {
+pub(crate) enum Anchor {
     Start,
     Middle,
     End,
@@ -93,7 +93,7 @@ impl Frame {
 }
 
 /// The shapes of a report's chart, the first one lowest.
-pub fn chart(report: &Report) -> Vec<Shape> {
+pub(crate) fn chart(report: &Report) -> Vec<Shape> {
     let axis = report.verdict.axis;
     let line = report
         .lines

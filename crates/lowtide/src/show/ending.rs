@@ -12,7 +12,7 @@ use super::{explain, summary, text};
 
 /// What watching took.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Cost {
+pub(crate) struct Cost {
     /// Processor time of all ticks.
     pub cpu: Micros,
     /// Time under the job's locks.
@@ -22,7 +22,7 @@ pub struct Cost {
     pub looks_cpu: Micros,
 }
 
-pub fn text(run: &Run, cost: Cost, dir: Option<&Path>) -> String {
+pub(crate) fn text(run: &Run, cost: Cost, dir: Option<&Path>) -> String {
     let summary = run.summary();
     let (verdict, series, explanation) = run.explained();
     let style = Style::of(&std::io::stderr());

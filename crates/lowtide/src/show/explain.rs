@@ -18,7 +18,7 @@ const STATEMENTS: usize = 8;
 const PARTS: usize = 6;
 
 /// Everything that `lowtide explain` prints.
-pub fn render(
+pub(crate) fn render(
     verdict: &Verdict,
     explanation: &Explanation,
     how: Option<&str>,
@@ -62,7 +62,7 @@ pub fn render(
 }
 
 /// The few lines at the end of `run` and `attach`: driver, memory, first candidate.
-pub fn short(explanation: &Explanation, style: Style) -> String {
+pub(crate) fn short(explanation: &Explanation, style: Style) -> String {
     let mut out = String::new();
     let mut line = |label: &str, text: &str| {
         out.push_str(&wrapped(text, &format!("  {label:<10} "), style.width));

@@ -10,7 +10,7 @@ use lowtide_core::units::{Bytes, show_bytes};
 use serde_json::{Value, json};
 
 /// A training job and what one careful sample of its tree shows.
-pub struct SampledJob {
+pub(crate) struct SampledJob {
     /// What to attach to.
     pub root: ProcId,
     /// The one to watch.
@@ -21,7 +21,7 @@ pub struct SampledJob {
     pub sample: Option<Sample>,
 }
 
-pub fn text(jobs: &[SampledJob]) -> String {
+pub(crate) fn text(jobs: &[SampledJob]) -> String {
     let mut out = String::new();
     let _ = writeln!(
         out,
@@ -45,7 +45,7 @@ pub fn text(jobs: &[SampledJob]) -> String {
     out
 }
 
-pub fn json(jobs: &[SampledJob]) -> Value {
+pub(crate) fn json(jobs: &[SampledJob]) -> Value {
     let jobs: Vec<Value> = jobs
         .iter()
         .map(|job| {

@@ -19,7 +19,7 @@ struct Judged<'a> {
     explanation: Option<&'a Explanation>,
 }
 
-pub fn verdict(
+pub(crate) fn verdict(
     verdict: &Verdict,
     how: Option<&str>,
     mortem: Option<&PostMortem>,
@@ -27,7 +27,7 @@ pub fn verdict(
     object(verdict, how, mortem, None)
 }
 
-pub fn explained(
+pub(crate) fn explained(
     verdict: &Verdict,
     how: Option<&str>,
     mortem: Option<&PostMortem>,

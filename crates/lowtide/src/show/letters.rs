@@ -5,9 +5,9 @@
 //! reach 7, capitals 9, tails go down to 0. A space begins a new stroke; one point alone is a dot.
 
 /// Where the base line lies on the grid.
-pub const BASE: f32 = 2.0;
+pub(crate) const BASE: f32 = 2.0;
 /// What a size of 1 has of the grid's units: capitals are 7 units high and 0.72 of the size.
-pub const UNITS: f32 = 7.0 / 0.72;
+pub(crate) const UNITS: f32 = 7.0 / 0.72;
 /// Between two letters.
 const BETWEEN: f32 = 1.9;
 
@@ -113,12 +113,12 @@ const STROKES: [&str; 95] = [
 ];
 
 /// The strokes of one letter, and how far it is to the next one, in units of the grid.
-pub struct Letter {
+pub(crate) struct Letter {
     pub strokes: Vec<Vec<(f32, f32)>>,
     pub advance: f32,
 }
 
-pub fn letter(c: char) -> Letter {
+pub(crate) fn letter(c: char) -> Letter {
     let likeness = match c {
         '–' | '—' | '−' => '-',
         '×' => 'x',
@@ -147,7 +147,7 @@ pub fn letter(c: char) -> Letter {
 }
 
 /// How wide a text of size 1 is.
-pub fn width(text: &str) -> f32 {
+pub(crate) fn width(text: &str) -> f32 {
     let advances: f32 = text.chars().map(|c| letter(c).advance).sum();
     (advances - BETWEEN).max(0.0) / UNITS
 }

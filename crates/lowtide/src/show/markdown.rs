@@ -16,7 +16,7 @@ const RULED_OUT: usize = 8;
 /// Parts of a breakdown that are.
 const PARTS: usize = 3;
 
-pub fn render(report: &Report) -> String {
+pub(crate) fn render(report: &Report) -> String {
     let verdict = &report.verdict;
     let mut out = format!("### {}\n\n", plain(&report.headline));
     if let Some(process) = &verdict.process {

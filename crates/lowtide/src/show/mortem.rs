@@ -10,7 +10,7 @@ use lowtide_core::text::short;
 /// Command lines are cut to this.
 const COMMAND: usize = 60;
 
-pub fn text(found: &PostMortem) -> String {
+pub(crate) fn text(found: &PostMortem) -> String {
     let mut out = format!("post-mortem: {}\n", found.cause);
     let mut line = |label: &str, text: String| {
         let _ = writeln!(out, "  {label:<10} {text}");

@@ -8,7 +8,7 @@ use lowtide_core::verdict::{Bound, Class, Fits, Oom, Outlook, Verdict};
 use super::style::Paint;
 
 /// One line for the end of growth, one for each future, one for what comes later, one for others.
-pub fn lines(verdict: &Verdict) -> Vec<String> {
+pub(crate) fn lines(verdict: &Verdict) -> Vec<String> {
     let mut lines = Vec::new();
     lines.extend(verdict.bound.as_ref().map(|bound| end(verdict, bound)));
     let Some(outlook) = &verdict.outlook else {
@@ -70,7 +70,7 @@ fn ahead(seconds: f64) -> String {
 }
 
 /// `3.20 to 4.10 GB`: what both ends have in common is said once.
-pub fn span(low: &str, high: &str) -> String {
+pub(crate) fn span(low: &str, high: &str) -> String {
     match (low.split_once(' '), high.split_once(' ')) {
         _ if low == high => high.to_owned(),
         (Some((number, unit)), Some((_, same))) if unit == same => format!("{number} to {high}"),
@@ -83,7 +83,7 @@ fn or(fits: Option<Fits>) -> String {
 }
 
 /// When memory runs out, if that comes before the run's own end: beyond it nobody gets there.
-pub fn oom(verdict: &Verdict) -> Option<Oom> {
+pub(crate) fn oom(verdict: &Verdict) -> Option<Oom> {
     let end = verdict.outlook.as_ref().and_then(|o| o.ends_at);
     verdict
         .oom
@@ -91,7 +91,7 @@ pub fn oom(verdict: &Verdict) -> Option<Oom> {
 }
 
 /// How much the answer matters: a leak, or a run that does not get to its end, is bad.
-pub fn weight(verdict: &Verdict) -> Paint {
+pub(crate) fn weight(verdict: &Verdict) -> Paint {
     let fits = verdict.outlook.as_ref().and_then(|o| o.fits);
     match (verdict.verdict, fits) {
         (Class::Leak, _) | (_, Some(Fits::No)) => Paint::Bad,

@@ -20,11 +20,11 @@ const MODULES: [&str; 11] = [
     include_str!("../../web/live.js"),
     include_str!("../../web/main.js"),
 ];
-pub const STYLE: &str = include_str!("../../web/style.css");
+pub(crate) const STYLE: &str = include_str!("../../web/style.css");
 const SHELL: &str = include_str!("../../web/page.html");
 
 /// All modules as one: what they import from each other is simply there.
-pub fn script() -> String {
+pub(crate) fn script() -> String {
     let mut out = String::from("\"use strict\";(() => {\n");
     for module in MODULES {
         for line in module.lines() {
@@ -43,7 +43,7 @@ pub fn script() -> String {
 }
 
 /// The page that the server sends: no data in it, script and style from the same place.
-pub fn shell() -> String {
+pub(crate) fn shell() -> String {
     SHELL
         .replace("<!--policy-->\n", "")
         .replace("<!--home-->", "/")
@@ -53,7 +53,7 @@ pub fn shell() -> String {
 }
 
 /// One file with everything in it, which may run this very script and nothing else.
-pub fn file(report: &Report) -> Result<String> {
+pub(crate) fn file(report: &Report) -> Result<String> {
     let nonce = nonce()?;
     let policy = format!(
         "default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; img-src data:; base-uri 'none'; form-action 'none'"
@@ -98,7 +98,7 @@ fn nonce() -> Result<String> {
 }
 
 /// So many random bytes of the kernel, in hexadecimal digits.
-pub fn random_hex(bytes: usize) -> std::io::Result<String> {
+pub(crate) fn random_hex(bytes: usize) -> std::io::Result<String> {
     use std::io::Read;
     let mut random = vec![0; bytes];
     std::fs::File::open("/dev/urandom")?.read_exact(&mut random)?;

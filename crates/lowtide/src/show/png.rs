@@ -16,7 +16,7 @@ const SCALE: f64 = 2.0;
 const THIN: f32 = 0.092;
 const BOLD: f32 = 0.128;
 
-pub fn render(report: &Report) -> Result<Vec<u8>> {
+pub(crate) fn render(report: &Report) -> Result<Vec<u8>> {
     let size = |units: f64| (units * SCALE) as u32;
     let mut paper =
         Pixmap::new(size(WIDTH), size(HEIGHT)).context("a picture of no size cannot be drawn")?;

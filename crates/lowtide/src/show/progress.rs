@@ -15,7 +15,7 @@ const EVERY: Duration = Duration::from_millis(100);
 /// Columns of the bar.
 const BAR: usize = 30;
 
-pub struct Progress {
+pub(crate) struct Progress {
     what: String,
     total: u64,
     /// None when nobody would see it.
@@ -26,7 +26,7 @@ pub struct Progress {
 
 impl Progress {
     /// Work of so many parts begins.
-    pub fn new(what: impl Into<String>, total: u64) -> Progress {
+    pub(crate) fn new(what: impl Into<String>, total: u64) -> Progress {
         let stderr = std::io::stderr();
         let wish = std::env::var("LOWTIDE_PROGRESS").unwrap_or_default();
         let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
@@ -48,7 +48,7 @@ impl Progress {
     }
 
     /// So many parts are done.
-    pub fn at(&mut self, done: u64) {
+    pub(crate) fn at(&mut self, done: u64) {
         let Some(style) = self.style else { return };
         let now = Instant::now();
         if now < self.next {

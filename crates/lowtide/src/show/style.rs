@@ -9,7 +9,7 @@ use rustix::termios::tcgetwinsize;
 const WIDTH: usize = 80;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Style {
+pub(crate) struct Style {
     pub width: usize,
     pub colour: bool,
     pub unicode: bool,
@@ -18,7 +18,7 @@ pub struct Style {
 /// Blue and orange stay apart for every kind of colour blindness; every colour also has its own
 /// character, so that nothing is lost without them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Paint {
+pub(crate) enum Paint {
     Plain,
     Bold,
     Floor,
@@ -29,14 +29,14 @@ pub enum Paint {
 
 impl Style {
     /// Nothing but characters: for files, tests and pipes.
-    pub const PLAIN: Style = Style {
+    pub(crate) const PLAIN: Style = Style {
         width: WIDTH,
         colour: false,
         unicode: true,
     };
 
     /// What this stream can show.
-    pub fn of(stream: &(impl IsTerminal + AsFd)) -> Style {
+    pub(crate) fn of(stream: &(impl IsTerminal + AsFd)) -> Style {
         let terminal = stream.is_terminal();
         let set = |name: &str| std::env::var_os(name).is_some_and(|v| !v.is_empty());
         let dumb = std::env::var_os("TERM").is_some_and(|t| t == "dumb");
@@ -51,7 +51,7 @@ impl Style {
         }
     }
 
-    pub fn paint(&self, paint: Paint, text: &str) -> String {
+    pub(crate) fn paint(&self, paint: Paint, text: &str) -> String {
         let code = match paint {
             Paint::Plain => return text.to_owned(),
             Paint::Bold => "1",

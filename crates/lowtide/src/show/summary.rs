@@ -10,7 +10,7 @@ use lowtide_core::units::{show_bytes, show_duration};
 use lowtide_core::verdict::Class;
 
 /// The lines of the summary, without the verdict.
-pub fn text(summary: &Summary) -> String {
+pub(crate) fn text(summary: &Summary) -> String {
     let mut out = String::new();
     let mut line = |label: &str, text: String| {
         let _ = writeln!(out, "  {label:<10} {text}");

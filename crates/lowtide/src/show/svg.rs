@@ -6,7 +6,7 @@ use lowtide_core::report::Report;
 
 use super::drawing::{self, Anchor, HEIGHT, Ink, Shape, Spot, WIDTH};
 
-pub fn render(report: &Report) -> String {
+pub(crate) fn render(report: &Report) -> String {
     let mut out = format!(
         r##"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" role="img" font-family="system-ui, sans-serif" font-size="13">
 <title>{}</title>

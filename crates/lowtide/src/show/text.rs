@@ -15,7 +15,12 @@ use super::style::{Paint, Style};
 const EVIDENCE: usize = 6;
 
 /// Everything a person needs to trust the verdict, or not.
-pub fn render(verdict: &Verdict, series: &Series, how: Option<&str>, style: Style) -> String {
+pub(crate) fn render(
+    verdict: &Verdict,
+    series: &Series,
+    how: Option<&str>,
+    style: Style,
+) -> String {
     let mut out = String::new();
     if !verdict.source.is_empty() {
         out.push_str(&format!("{}: ", verdict.source));
@@ -58,7 +63,7 @@ pub fn render(verdict: &Verdict, series: &Series, how: Option<&str>, style: Styl
 }
 
 /// The answer in one line: the verdict, and what the run needs until its end.
-pub fn headline(verdict: &Verdict) -> String {
+pub(crate) fn headline(verdict: &Verdict) -> String {
     let answer = answer(verdict);
     match &verdict.outlook {
         Some(outlook) => format!("{answer}; this run {}", outlook.says),
@@ -67,7 +72,7 @@ pub fn headline(verdict: &Verdict) -> String {
 }
 
 /// The same without the outlook, for where that has a line of its own.
-pub fn answer(verdict: &Verdict) -> String {
+pub(crate) fn answer(verdict: &Verdict) -> String {
     let axis = verdict.axis;
     let also = match verdict.also.as_slice() {
         [] => String::new(),

@@ -13,11 +13,11 @@ fn pieces(folder: &Path) -> impl Iterator<Item = fs::DirEntry> {
     entries.filter(|entry| entry.file_name().to_string_lossy().ends_with(".distcp"))
 }
 
-pub fn is_one(folder: &Path) -> bool {
+pub(crate) fn is_one(folder: &Path) -> bool {
     folder.join(METADATA).exists() || pieces(folder).next().is_some()
 }
 
-pub fn examine(folder: &Path) -> Result<Checkpoint, String> {
+pub(crate) fn examine(folder: &Path) -> Result<Checkpoint, String> {
     let metadata = folder.join(METADATA);
     let size = |path: &Path| fs::metadata(path).map_or(0, |found| found.len());
     if size(&metadata) == 0 {

@@ -12,12 +12,12 @@ const STATE: &str = "trainer_state.json";
 /// Names under which a model's weights are saved, whole or in shards.
 const WEIGHTS: [&str; 4] = ["model", "pytorch_model", "adapter_model", "adapter"];
 
-pub fn is_one(name: &str) -> bool {
+pub(crate) fn is_one(name: &str) -> bool {
     name.strip_prefix("checkpoint-")
         .is_some_and(|step| !step.is_empty() && step.bytes().all(|b| b.is_ascii_digit()))
 }
 
-pub fn examine(folder: &Path) -> Result<Checkpoint, String> {
+pub(crate) fn examine(folder: &Path) -> Result<Checkpoint, String> {
     let state = folder.join(STATE);
     let bytes =
         fs::read(&state).map_err(|_| format!("{STATE}, which is written last, is missing"))?;

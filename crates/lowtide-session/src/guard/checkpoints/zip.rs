@@ -14,11 +14,11 @@ const END_SIZE: u64 = 22;
 const LARGE: u32 = u32::MAX;
 
 /// `.pt` and `.pth` may be anything, so they count only where the user has pointed at them.
-pub fn is_one(name: &str, named: bool) -> bool {
+pub(crate) fn is_one(name: &str, named: bool) -> bool {
     name.ends_with(".ckpt") || (named && (name.ends_with(".pt") || name.ends_with(".pth")))
 }
 
-pub fn examine(path: &Path) -> Result<Checkpoint, String> {
+pub(crate) fn examine(path: &Path) -> Result<Checkpoint, String> {
     whole(path)?;
     let stem = path.file_stem().map(|name| name.to_string_lossy());
     Ok(Checkpoint {
@@ -30,7 +30,7 @@ pub fn examine(path: &Path) -> Result<Checkpoint, String> {
 
 /// Whether the archive has its end, and the end fits the length. What is no archive (torch.save of
 /// old) only has to have bytes.
-pub fn whole(path: &Path) -> Result<(), String> {
+pub(super) fn whole(path: &Path) -> Result<(), String> {
     let file = File::open(path).map_err(|error| error.to_string())?;
     let length = file.metadata().map_err(|error| error.to_string())?.len();
     if length == 0 {

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use super::{CheckFlags, OnInconclusive};
 
 #[derive(Debug)]
-pub struct Config {
+pub(super) struct Config {
     path: PathBuf,
     check: Table,
 }
@@ -49,7 +49,7 @@ struct Tool {
 }
 
 /// The nearest file that has bounds in it.
-pub fn find(folder: &Path) -> Result<Option<Config>> {
+pub(super) fn find(folder: &Path) -> Result<Option<Config>> {
     let folder = folder
         .canonicalize()
         .with_context(|| format!("cannot look for lowtide.toml in {}", folder.display()))?;
@@ -87,7 +87,7 @@ fn parse(name: &str, text: &str) -> Result<Option<Table>> {
 }
 
 impl Config {
-    pub fn complete(self, flags: CheckFlags) -> Result<CheckFlags> {
+    pub(super) fn complete(self, flags: CheckFlags) -> Result<CheckFlags> {
         let Config { path, check } = self;
         let folder = path.parent().unwrap_or(Path::new("."));
         let fill = || -> Result<CheckFlags> {

@@ -36,7 +36,7 @@ impl Fold {
 }
 
 #[derive(Default)]
-pub struct Followed(Mutex<Runs>);
+pub(crate) struct Followed(Mutex<Runs>);
 
 #[derive(Default)]
 struct Runs {
@@ -47,7 +47,7 @@ struct Runs {
 
 impl Followed {
     /// The metrics of those that go on, the newest first.
-    pub fn scrape(&self, stored: &[StoredRun]) -> Vec<Metric> {
+    pub(crate) fn scrape(&self, stored: &[StoredRun]) -> Vec<Metric> {
         let mut runs = self.0.lock().unwrap_or_else(|broken| broken.into_inner());
         let going: Vec<&StoredRun> = stored
             .iter()

@@ -11,14 +11,14 @@ mod text;
 
 use std::borrow::Cow;
 
-pub use follow::Followed;
+pub(super) use follow::Followed;
 
 use super::Server;
 use super::answer::Refusal;
 
 /// One value, with all that any encoder needs. No two of a scrape have the same name and labels.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Metric {
+pub(crate) struct Metric {
     pub name: Cow<'static, str>,
     pub help: &'static str,
     pub kind: Kind,
@@ -26,17 +26,17 @@ pub struct Metric {
     pub value: f64,
 }
 
-pub type Label = (&'static str, String);
+pub(super) type Label = (&'static str, String);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub(crate) enum Kind {
     Gauge,
     /// Only ever rises.
     Counter,
 }
 
 /// What the server exposes now, as Prometheus reads it.
-pub fn exposition(server: &Server) -> Result<String, Refusal> {
+pub(super) fn exposition(server: &Server) -> Result<String, Refusal> {
     let mut stored = server.store.runs().map_err(Refusal::ourselves)?;
     stored.retain(|run| server.only.as_ref().is_none_or(|only| *only == run.name));
     Ok(text::encode(&server.followed.scrape(&stored)))

@@ -10,7 +10,7 @@ use lowtide_core::verdict::{Axis, Class, Fits, Verdict};
 
 use super::{Kind, Label, Metric};
 
-pub fn of_run(name: &str, run: &Run, verdict: &Verdict) -> Vec<Metric> {
+pub(super) fn of_run(name: &str, run: &Run, verdict: &Verdict) -> Vec<Metric> {
     let mut out = Metrics {
         run: name,
         made: Vec::new(),

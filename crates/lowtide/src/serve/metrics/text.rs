@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use super::{Kind, Metric};
 
-pub fn encode(metrics: &[Metric]) -> String {
+pub(super) fn encode(metrics: &[Metric]) -> String {
     let mut families: BTreeMap<&str, Vec<&Metric>> = BTreeMap::new();
     for metric in metrics {
         families.entry(&metric.name).or_default().push(metric);

@@ -13,13 +13,13 @@ use super::range::Range;
 use crate::show::style::Paint;
 
 /// Where a place on the axis is, counted in columns.
-pub fn column(x: f64, range: &Range, columns: usize) -> usize {
+pub(super) fn column(x: f64, range: &Range, columns: usize) -> usize {
     let share = (x - range.from) / (range.to - range.from);
     ((share * columns as f64) as usize).min(columns - 1)
 }
 
 /// Ends of epochs that are in sight; when they would stand shoulder to shoulder they say nothing.
-pub fn epochs(content: &Content, range: &Range) -> Vec<f64> {
+pub(super) fn epochs(content: &Content, range: &Range) -> Vec<f64> {
     const MOST: usize = 12;
     let ends: Vec<f64> = content
         .report
@@ -36,7 +36,13 @@ pub fn epochs(content: &Content, range: &Range) -> Vec<f64> {
 }
 
 /// The axis with evaluations (e), saves (s) and ends of epochs (E), and the words below it.
-pub fn draw(content: &Content, range: &Range, palette: Palette, area: Rect, buf: &mut Buffer) {
+pub(super) fn draw(
+    content: &Content,
+    range: &Range,
+    palette: Palette,
+    area: Rect,
+    buf: &mut Buffer,
+) {
     let columns = usize::from(area.width - LABEL - 2);
     let (x, y) = (area.x + LABEL + 1, area.bottom() - 2);
     let dim = palette.look(Paint::Dim);

@@ -12,7 +12,7 @@ const BEGIN: &[u8] = b"\x1b[?2026h";
 const END: &[u8] = b"\x1b[m\x1b[?2026l";
 
 /// Empty when nothing changed.
-pub fn changes(before: &Buffer, after: &Buffer) -> Vec<u8> {
+pub(super) fn changes(before: &Buffer, after: &Buffer) -> Vec<u8> {
     let changed = before.diff(after);
     if changed.is_empty() {
         return Vec::new();

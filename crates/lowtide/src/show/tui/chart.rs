@@ -15,11 +15,11 @@ use crate::show::chart::{DOTS, LIMIT_IN_SIGHT, braille, level, spread};
 use crate::show::style::Paint;
 
 /// Room for `17.4 GB `.
-pub const LABEL: u16 = 9;
+pub(super) const LABEL: u16 = 9;
 /// A limit this much above the end of the forecast is still in sight.
 const LIMIT_AHEAD: f64 = 1.25;
 /// A title, two rows of dots, the axis and its words: less shows nothing.
-pub const LEAST: u16 = 5;
+pub(super) const LEAST: u16 = 5;
 
 /// One character of the picture.
 #[derive(Clone, Copy, Default)]
@@ -58,7 +58,7 @@ impl Grid {
     }
 }
 
-pub fn draw(content: &Content, view: &View, palette: Palette, area: Rect, buf: &mut Buffer) {
+pub(super) fn draw(content: &Content, view: &View, palette: Palette, area: Rect, buf: &mut Buffer) {
     if area.height < LEAST || area.width < 3 * LABEL {
         return;
     }

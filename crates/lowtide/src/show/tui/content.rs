@@ -16,13 +16,13 @@ const SPARK: usize = 64;
 
 /// Something lowtide would have said on stderr.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Said {
+pub(crate) struct Said {
     pub at: Micros,
     pub text: String,
 }
 
 #[derive(Clone, Debug)]
-pub struct Content {
+pub(crate) struct Content {
     /// Its `lines` hold what is drawn and nothing else.
     pub report: Report,
     pub rows: Vec<Row>,
@@ -35,7 +35,7 @@ pub struct Content {
 
 impl Content {
     /// `explanation` may be older than the picture: it costs more than a verdict.
-    pub fn of(
+    pub(crate) fn of(
         picture: &Picture,
         view: &View,
         said: &[Said],
@@ -75,20 +75,20 @@ impl Content {
         }
     }
 
-    pub fn line(&self, name: &LineName) -> Option<&Line> {
+    pub(crate) fn line(&self, name: &LineName) -> Option<&Line> {
         let mut lines = self.report.lines.iter();
         lines.find(|line| line.who == name.who && line.meter == name.meter)
     }
 
     /// The sum that the shown line is a part of.
-    pub fn whole(&self) -> Option<&Line> {
+    pub(crate) fn whole(&self) -> Option<&Line> {
         let whole = whole(self.shown.meter);
         // Bytes are a part of bytes; what is counted otherwise is not.
         let part = whole != self.shown && self.shown.meter.info().unit == Unit::Bytes;
         part.then(|| self.line(&whole)).flatten()
     }
 
-    pub fn row(&self, who: &str) -> Option<&Row> {
+    pub(crate) fn row(&self, who: &str) -> Option<&Row> {
         self.rows.iter().find(|row| row.who == who)
     }
 }

@@ -13,7 +13,7 @@ use crate::show::text::wrapped;
 /// Room for `2h 05m `.
 const TIME: usize = 8;
 
-pub fn draw(content: &Content, palette: Palette, area: Rect, buf: &mut Buffer) {
+pub(super) fn draw(content: &Content, palette: Palette, area: Rect, buf: &mut Buffer) {
     let area = palette.titled("events", "", area, buf);
     let mut all: Vec<(Micros, Paint, &str)> = content
         .report

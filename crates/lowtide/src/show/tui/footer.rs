@@ -6,7 +6,7 @@ use ratatui::layout::Rect;
 use super::paint::Palette;
 use crate::show::style::Paint;
 
-pub fn draw(job: bool, palette: Palette, area: Rect, buf: &mut Buffer) {
+pub(super) fn draw(job: bool, palette: Palette, area: Rect, buf: &mut Buffer) {
     if area.is_empty() {
         return;
     }

@@ -24,7 +24,7 @@ enum Fact {
     Says(String),
 }
 
-pub fn draw(content: &Content, palette: Palette, area: Rect, buf: &mut Buffer) {
+pub(super) fn draw(content: &Content, palette: Palette, area: Rect, buf: &mut Buffer) {
     let area = palette.titled("what grows", "", area, buf);
     let width = usize::from(area.width).saturating_sub(2);
     let mut y = area.y;

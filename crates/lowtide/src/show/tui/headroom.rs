@@ -15,7 +15,7 @@ const GAUGE: usize = 20;
 /// Less than this share of the limit left is shown as bad: where `limit near` is told.
 const NEAR: f64 = lowtide_core::guard::NEAR;
 
-pub fn draw(content: &Content, palette: Palette, area: Rect, buf: &mut Buffer) {
+pub(super) fn draw(content: &Content, palette: Palette, area: Rect, buf: &mut Buffer) {
     if area.is_empty() {
         return;
     }

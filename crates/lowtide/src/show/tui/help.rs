@@ -22,7 +22,7 @@ e s E on the axis: evaluation, save, end of an epoch
 * beside a process: the one that is watched
 floor: low-water mark, crest: high-water mark";
 
-pub fn draw(job: bool, palette: Palette, buf: &mut Buffer) {
+pub(super) fn draw(job: bool, palette: Palette, buf: &mut Buffer) {
     let leave = if job {
         "q             leave this view; the job goes on\n\
          Ctrl-C, Ctrl-Z  go to the job, other keys do not"

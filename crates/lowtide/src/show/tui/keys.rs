@@ -1,7 +1,7 @@
 //! What the keyboard sends, as keys. Only those that the view knows have a name.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Key {
+pub(crate) enum Key {
     Char(char),
     Up,
     Down,
@@ -18,7 +18,7 @@ pub enum Key {
 const ESC: u8 = 0x1b;
 
 /// The keys in a piece of input. A lone Escape ends the piece: terminals send sequences in one.
-pub fn parse(mut bytes: &[u8]) -> Vec<Key> {
+pub(super) fn parse(mut bytes: &[u8]) -> Vec<Key> {
     let mut keys = Vec::new();
     while let Some((&first, rest)) = bytes.split_first() {
         bytes = rest;

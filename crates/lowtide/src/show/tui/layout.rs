@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use super::chart;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Panes {
+pub(super) struct Panes {
     pub title: Rect,
     pub verdict: Rect,
     pub chart: Rect,
@@ -22,7 +22,7 @@ const TWO: u16 = 70;
 /// The pane of the job's output has a title and at least this many rows.
 const OUTPUT_LEAST: u16 = 3;
 
-pub fn panes(area: Rect, job: bool) -> Panes {
+pub(super) fn panes(area: Rect, job: bool) -> Panes {
     let verdict = match area.height {
         34.. => 6,
         28.. => 4,
@@ -113,7 +113,7 @@ fn side_by_side(area: Rect) -> (Rect, Rect, Rect) {
 }
 
 /// The rows and columns that the job's terminal has in a view of this size.
-pub fn job_size(area: Rect) -> (u16, u16) {
+pub(crate) fn job_size(area: Rect) -> (u16, u16) {
     let pane = panes(area, true).job;
     (pane.height.saturating_sub(1).max(1), pane.width.max(1))
 }

@@ -31,13 +31,12 @@ mod title;
 mod verdict;
 mod view;
 
-pub use content::{Content, Said};
-pub use layout::job_size;
-pub use output::Output;
-pub use player::screen_size;
-pub use restore::write;
-pub use stage::{Keyboard, Stage, Wish};
-pub use view::View;
+pub(crate) use content::Content;
+pub(crate) use layout::job_size;
+pub(crate) use player::screen_size;
+pub(crate) use restore::write;
+pub(crate) use stage::{Keyboard, Stage, Wish};
+pub(crate) use view::View;
 
 use ratatui::buffer::Buffer;
 
@@ -45,7 +44,7 @@ use super::style::Style;
 use paint::Palette;
 
 /// Draws one frame. `job` is the screen that the job prints on, where it is ours to show.
-pub fn draw(
+pub(crate) fn draw(
     content: &Content,
     view: &View,
     job: Option<&vt100::Screen>,

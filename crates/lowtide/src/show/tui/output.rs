@@ -12,41 +12,41 @@ use super::paint::Palette;
 /// Rows kept for the user when the view ends: some screens.
 const KEPT: usize = 400;
 
-pub struct Output {
+pub(crate) struct Output {
     parser: vt100::Parser,
     /// Rows that the user's own screen shows already.
     known: usize,
 }
 
 impl Output {
-    pub fn new(rows: u16, columns: u16) -> Output {
+    pub(crate) fn new(rows: u16, columns: u16) -> Output {
         let parser = vt100::Parser::new(at_least_one(rows), at_least_one(columns), KEPT);
         Output { parser, known: 0 }
     }
 
-    pub fn feed(&mut self, bytes: &[u8]) {
+    pub(crate) fn feed(&mut self, bytes: &[u8]) {
         self.parser.process(bytes);
     }
 
     /// What was printed before there was a pane: the user's own screen has it.
-    pub fn feed_known(&mut self, bytes: &[u8]) {
+    pub(crate) fn feed_known(&mut self, bytes: &[u8]) {
         self.feed(bytes);
         let screen = self.parser.screen();
         self.known = screen.scrollback_len() + usize::from(screen.cursor_position().0);
     }
 
-    pub fn resize(&mut self, rows: u16, columns: u16) {
+    pub(crate) fn resize(&mut self, rows: u16, columns: u16) {
         self.parser
             .screen_mut()
             .set_size(at_least_one(rows), at_least_one(columns));
     }
 
-    pub fn screen(&self) -> &vt100::Screen {
+    pub(crate) fn screen(&self) -> &vt100::Screen {
         self.parser.screen()
     }
 
     /// What the job printed last, to be written where the view was. Empty when it printed nothing.
-    pub fn rest(&mut self) -> Vec<u8> {
+    pub(crate) fn rest(&mut self) -> Vec<u8> {
         let (_, columns) = self.parser.screen().size();
         let columns = columns.get();
         let screen = self.parser.screen_mut();
@@ -81,7 +81,7 @@ fn at_least_one(number: u16) -> NonZeroU16 {
     NonZeroU16::new(number).unwrap_or(NonZeroU16::MIN)
 }
 
-pub fn draw(screen: &vt100::Screen, palette: Palette, area: Rect, buf: &mut Buffer) {
+pub(super) fn draw(screen: &vt100::Screen, palette: Palette, area: Rect, buf: &mut Buffer) {
     let area = palette.titled("the job's output", "", area, buf);
     for y in 0..area.height {
         for x in 0..area.width {

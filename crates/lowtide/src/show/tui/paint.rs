@@ -7,25 +7,25 @@ use ratatui::style::{Color, Modifier, Style as Look};
 use crate::show::style::{Paint, Style};
 
 #[derive(Clone, Copy, Debug)]
-pub struct Palette {
+pub(super) struct Palette {
     colour: bool,
     pub unicode: bool,
 }
 
 impl Palette {
-    pub fn of(style: Style) -> Palette {
+    pub(super) fn of(style: Style) -> Palette {
         Palette {
             colour: style.colour,
             unicode: style.unicode,
         }
     }
 
-    pub fn colour(self) -> bool {
+    pub(super) fn colour(self) -> bool {
         self.colour
     }
 
     /// Bold, dim and reversed are no colours: they stay under `NO_COLOR`.
-    pub fn look(self, paint: Paint) -> Look {
+    pub(super) fn look(self, paint: Paint) -> Look {
         let look = Look::default();
         let tinted = |colour| if self.colour { look.fg(colour) } else { look };
         match paint {
@@ -39,12 +39,12 @@ impl Palette {
     }
 
     /// One of two characters, by what the terminal can show.
-    pub fn or<T>(self, unicode: T, ascii: T) -> T {
+    pub(super) fn or<T>(self, unicode: T, ascii: T) -> T {
         if self.unicode { unicode } else { ascii }
     }
 
     /// A pane's first row: its name on a rule. Returns the rows below.
-    pub fn titled(self, name: &str, right: &str, area: Rect, buf: &mut Buffer) -> Rect {
+    pub(super) fn titled(self, name: &str, right: &str, area: Rect, buf: &mut Buffer) -> Rect {
         if area.is_empty() {
             return area;
         }
@@ -74,7 +74,7 @@ impl Palette {
 
 /// Names come from processes, and a process may call itself anything: what would move the cursor or
 /// turn the line around is left out.
-pub fn clean(text: &str) -> String {
+pub(super) fn clean(text: &str) -> String {
     let turns = |c: char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     text.chars()
         .filter(|c| !turns(*c))
@@ -83,7 +83,7 @@ pub fn clean(text: &str) -> String {
 }
 
 /// A command without the folders of its program: `python train.py`.
-pub fn brief(command: &str) -> String {
+pub(super) fn brief(command: &str) -> String {
     let (program, rest) = command.split_once(' ').unwrap_or((command, ""));
     let name = program.rsplit('/').next().unwrap_or(program);
     clean(&format!("{name} {rest}")).trim_end().to_owned()

@@ -45,7 +45,7 @@ const SAID: usize = 50;
 /// A new explanation comes this often: it changes slowly.
 const EXPLAIN_EVERY: Micros = Micros(10_000_000);
 
-pub struct Player {
+pub(super) struct Player {
     picture: Picture,
     view: View,
     said: Vec<Said>,
@@ -72,7 +72,7 @@ pub struct Player {
 }
 
 impl Player {
-    pub fn new(
+    pub(super) fn new(
         keyboard: Keyboard,
         wish: Sender<Wish>,
         waiting: Arc<AtomicUsize>,
@@ -106,7 +106,7 @@ impl Player {
         Ok(player)
     }
 
-    pub fn play(&mut self, inputs: &Receiver<Input>) {
+    pub(super) fn play(&mut self, inputs: &Receiver<Input>) {
         loop {
             let wait = match self.due {
                 _ if !self.pending.is_empty() => AGAIN,
@@ -333,7 +333,7 @@ impl Player {
 }
 
 /// The size of the terminal on stdout.
-pub fn screen_size() -> Rect {
+pub(crate) fn screen_size() -> Rect {
     size_of(io::stdout().as_fd())
 }
 

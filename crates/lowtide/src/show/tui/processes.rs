@@ -21,7 +21,7 @@ const SPARK: u16 = 10;
 const HELD: u16 = 9;
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Row {
+pub(crate) struct Row {
     /// As in `Line::who`.
     pub who: String,
     pub meter: Meter,
@@ -37,7 +37,7 @@ pub struct Row {
 
 /// The tree first, then its processes, children below their parents. Those that ended are left out
 /// unless one of them is shown.
-pub fn rows(report: &Report, shown: &str) -> Vec<Row> {
+pub(super) fn rows(report: &Report, shown: &str) -> Vec<Row> {
     let there: Vec<&Process> = report
         .processes
         .iter()
@@ -118,7 +118,7 @@ fn group(first: &Process, same: Vec<&Process>, depth: usize) -> Row {
     }
 }
 
-pub fn draw(content: &Content, palette: Palette, area: Rect, buf: &mut Buffer) {
+pub(super) fn draw(content: &Content, palette: Palette, area: Rect, buf: &mut Buffer) {
     let rows = &content.rows;
     let hidden = rows
         .len()

@@ -11,7 +11,7 @@ use super::view::View;
 const AHEAD: f64 = 0.2;
 
 #[derive(Clone, Copy, Debug)]
-pub struct Range<'a> {
+pub(super) struct Range<'a> {
     pub axis: Axis,
     pub from: f64,
     pub to: f64,
@@ -22,7 +22,7 @@ pub struct Range<'a> {
 
 impl<'a> Range<'a> {
     /// None while there is nothing to draw.
-    pub fn of(content: &'a Content, view: &View) -> Option<Range<'a>> {
+    pub(super) fn of(content: &'a Content, view: &View) -> Option<Range<'a>> {
         let report = &content.report;
         let axis = view.axis(content);
         let times = StepTimes(&report.steps);
@@ -58,7 +58,7 @@ impl<'a> Range<'a> {
     }
 
     /// The points in sight, and the one before them.
-    pub fn visible<'p>(&self, points: &'p [(f64, f64)]) -> &'p [(f64, f64)] {
+    pub(super) fn visible<'p>(&self, points: &'p [(f64, f64)]) -> &'p [(f64, f64)] {
         let from = points
             .partition_point(|p| p.0 < self.from)
             .saturating_sub(1);
@@ -66,14 +66,14 @@ impl<'a> Range<'a> {
     }
 
     /// Where a moment lies on the axis; none before the first step.
-    pub fn place(&self, seconds: f64) -> Option<f64> {
+    pub(super) fn place(&self, seconds: f64) -> Option<f64> {
         match self.axis {
             Axis::Step => self.times.step_at(seconds),
             _ => Some(seconds),
         }
     }
 
-    pub fn place_step(&self, step: f64) -> Option<f64> {
+    pub(super) fn place_step(&self, step: f64) -> Option<f64> {
         match self.axis {
             Axis::Step => Some(step),
             _ => self.times.seconds_at(step),
@@ -81,7 +81,7 @@ impl<'a> Range<'a> {
     }
 
     /// The cone on this axis: only of the line that decides, and only where the answer looks ahead.
-    pub fn forecast(&self, content: &Content) -> Option<Forecast> {
+    pub(super) fn forecast(&self, content: &Content) -> Option<Forecast> {
         let report = &content.report;
         let verdict = &report.verdict;
         let looks_ahead =

@@ -23,7 +23,7 @@ struct Taken {
 static TAKEN: Mutex<Option<Taken>> = Mutex::new(None);
 
 /// Takes the terminal. SIGTTOU must be blocked.
-pub fn take(sink: Sink, mut modes: Option<Terminal>) -> std::io::Result<()> {
+pub(super) fn take(sink: Sink, mut modes: Option<Terminal>) -> std::io::Result<()> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
         let usual = std::panic::take_hook();
@@ -39,7 +39,7 @@ pub fn take(sink: Sink, mut modes: Option<Terminal>) -> std::io::Result<()> {
 }
 
 /// Gives it back; nothing when it was not taken.
-pub fn give_back() {
+pub(super) fn give_back() {
     let taken = TAKEN.lock().unwrap_or_else(PoisonError::into_inner).take();
     if let Some(Taken { sink, mut modes }) = taken {
         write(&sink, LEAVE_SCREEN);
@@ -49,7 +49,7 @@ pub fn give_back() {
 }
 
 /// Writes all of it, or gives up on a terminal that takes nothing.
-pub fn write(sink: &Sink, mut bytes: &[u8]) {
+pub(crate) fn write(sink: &Sink, mut bytes: &[u8]) {
     let mut until = Instant::now() + PATIENCE;
     while !bytes.is_empty() {
         match sink.write(bytes) {

@@ -6,7 +6,7 @@ const STEPS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'
 const PLAIN: [char; 8] = ['_', '_', '.', '.', '-', '-', '^', '^'];
 
 /// The highest of each piece, between the lowest and the highest of all; a flat line stays in the middle.
-pub fn of(values: &[u64], width: usize, unicode: bool) -> String {
+pub(super) fn of(values: &[u64], width: usize, unicode: bool) -> String {
     let (Some(low), Some(high)) = (values.iter().min(), values.iter().max()) else {
         return String::new();
     };

@@ -25,7 +25,7 @@ const CLOSE_WITHIN: Duration = Duration::from_secs(10);
 
 /// Whose the terminal's modes are, and who reads the keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Keyboard {
+pub(crate) enum Keyboard {
     /// Ours: `attach`.
     Own,
     /// The keeper's, which hands over what is not for the job: `run --tui`.
@@ -34,7 +34,7 @@ pub enum Keyboard {
 
 /// What the view asks of the watching loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wish {
+pub(crate) enum Wish {
     Quit,
     /// Ctrl-Z.
     Stop,
@@ -58,7 +58,7 @@ pub(super) enum Input {
     Close(SyncSender<()>),
 }
 
-pub struct Stage {
+pub(crate) struct Stage {
     to: Sender<Input>,
     wishes: Receiver<Wish>,
     thread: JoinHandle<()>,
@@ -67,7 +67,7 @@ pub struct Stage {
 
 impl Stage {
     /// Whether stdin and stdout are one terminal that can be drawn on.
-    pub fn is_possible() -> bool {
+    pub(crate) fn is_possible() -> bool {
         let (stdin, stdout) = (io::stdin(), io::stdout());
         let dumb = std::env::var("TERM").is_ok_and(|term| term == "dumb" || term.is_empty());
         let place = |fd: rustix::fs::Stat| (fd.st_dev, fd.st_ino);
@@ -79,7 +79,7 @@ impl Stage {
     }
 
     /// Starts to draw on stdout. Signals that are not for us must be blocked, SIGTTOU among them.
-    pub fn open(keyboard: Keyboard) -> io::Result<Stage> {
+    pub(crate) fn open(keyboard: Keyboard) -> io::Result<Stage> {
         let (to, inputs) = channel();
         let (wish, wishes) = channel();
         let waiting = Arc::new(AtomicUsize::new(0));
@@ -97,14 +97,14 @@ impl Stage {
 
     // A thread that is gone takes nothing: `wish` tells that it is.
 
-    pub fn listener(&self) -> impl FnMut(&Entry) + Send + use<> {
+    pub(crate) fn listener(&self) -> impl FnMut(&Entry) + Send + use<> {
         let to = self.to.clone();
         move |entry| {
             let _ = to.send(Input::Entry(Box::new(entry.clone())));
         }
     }
 
-    pub fn ear(&self) -> impl Fn(&str) + Send + use<> {
+    pub(crate) fn ear(&self) -> impl Fn(&str) + Send + use<> {
         let to = self.to.clone();
         move |text| {
             let _ = to.send(Input::Said(text.to_owned()));
@@ -112,7 +112,7 @@ impl Stage {
     }
 
     /// What the job printed.
-    pub fn output(&self, bytes: &[u8]) {
+    pub(crate) fn output(&self, bytes: &[u8]) {
         if self.waiting.load(Ordering::Relaxed) + bytes.len() <= WAITING {
             self.waiting.fetch_add(bytes.len(), Ordering::Relaxed);
             let _ = self.to.send(Input::Output(bytes.to_vec()));
@@ -120,23 +120,23 @@ impl Stage {
     }
 
     /// What it printed on the user's own screen before there was a view.
-    pub fn known_output(&self, bytes: Vec<u8>) {
+    pub(crate) fn known_output(&self, bytes: Vec<u8>) {
         let _ = self.to.send(Input::Known(bytes));
     }
 
-    pub fn keys(&self, bytes: Vec<u8>) {
+    pub(crate) fn keys(&self, bytes: Vec<u8>) {
         let _ = self.to.send(Input::Keys(bytes));
     }
 
     /// What the view asks for, one at a time. A view that broke down asks to quit.
-    pub fn wish(&self) -> Option<Wish> {
+    pub(crate) fn wish(&self) -> Option<Wish> {
         let wish = self.wishes.try_recv().ok();
         wish.or_else(|| self.thread.is_finished().then_some(Wish::Quit))
     }
 
     /// Hands over what was typed at our own keyboard, when the terminal is ours. False when there is
     /// nothing to wait for there now.
-    pub fn take_keys(&self) -> bool {
+    pub(crate) fn take_keys(&self) -> bool {
         let stdin = io::stdin();
         if tcgetpgrp(&stdin).is_ok_and(|group| group != getpgrp()) {
             return false;
@@ -159,27 +159,27 @@ impl Stage {
     }
 
     /// Gives the terminal back for a while: the shell wants it.
-    pub fn pause(&self) {
+    pub(crate) fn pause(&self) {
         wait_for(&self.to, Input::Pause);
     }
 
     /// The same, for whoever stops us.
-    pub fn pauser(&self) -> impl Fn() + use<> {
+    pub(crate) fn pauser(&self) -> impl Fn() + use<> {
         let to = self.to.clone();
         move || wait_for(&to, Input::Pause)
     }
 
     /// Somebody else wrote on the screen.
-    pub fn redraw(&self) {
+    pub(crate) fn redraw(&self) {
         let _ = self.to.send(Input::Redraw);
     }
 
-    pub fn resume(&self) {
+    pub(crate) fn resume(&self) {
         let _ = self.to.send(Input::Resume);
     }
 
     /// Gives the terminal back for good.
-    pub fn close(self) {
+    pub(crate) fn close(self) {
         wait_for(&self.to, Input::Close);
         restore::give_back();
     }

@@ -2,18 +2,18 @@
 
 /// Pairs of seconds and steps, both rising.
 #[derive(Clone, Copy, Debug)]
-pub struct StepTimes<'a>(pub &'a [[f64; 2]]);
+pub(super) struct StepTimes<'a>(pub &'a [[f64; 2]]);
 
 const SECONDS: usize = 0;
 const STEPS: usize = 1;
 
 impl StepTimes<'_> {
     /// None before the first step. After the last one the pace of the newest quarter goes on.
-    pub fn step_at(&self, seconds: f64) -> Option<f64> {
+    pub(super) fn step_at(&self, seconds: f64) -> Option<f64> {
         self.across(seconds, SECONDS, STEPS)
     }
 
-    pub fn seconds_at(&self, step: f64) -> Option<f64> {
+    pub(super) fn seconds_at(&self, step: f64) -> Option<f64> {
         self.across(step, STEPS, SECONDS)
     }
 

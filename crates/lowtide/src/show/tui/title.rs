@@ -12,7 +12,7 @@ use super::content::Content;
 use super::paint::{Palette, brief};
 use crate::show::style::Paint;
 
-pub fn draw(content: &Content, palette: Palette, area: Rect, buf: &mut Buffer) {
+pub(super) fn draw(content: &Content, palette: Palette, area: Rect, buf: &mut Buffer) {
     if area.is_empty() {
         return;
     }

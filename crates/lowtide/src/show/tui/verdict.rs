@@ -15,7 +15,7 @@ use crate::show::style::Paint;
 use crate::show::text::{answer, headline};
 
 /// `outlook_below`: the row of the headroom is shown, and says what the run needs.
-pub fn draw(
+pub(super) fn draw(
     content: &Content,
     palette: Palette,
     area: Rect,

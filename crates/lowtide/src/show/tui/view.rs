@@ -12,7 +12,7 @@ const ZOOM_MOST: u32 = 10;
 const SIDESTEP: f64 = 0.25;
 
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct View {
+pub(crate) struct View {
     /// As in `Line::who`; none follows what decides the verdict.
     pub who: Option<String>,
     /// None: the one that suits the line.
@@ -28,7 +28,7 @@ pub struct View {
 
 /// What a key asks for beyond the picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Asked {
+pub(crate) enum Asked {
     Nothing,
     Quit,
     /// Ctrl-Z.
@@ -38,7 +38,7 @@ pub enum Asked {
 }
 
 impl View {
-    pub fn key(&mut self, key: Key, content: &Content) -> Asked {
+    pub(crate) fn key(&mut self, key: Key, content: &Content) -> Asked {
         if self.help && !matches!(key, Key::Ctrl(_)) {
             self.help = false;
             if matches!(key, Key::Char('q' | '?') | Key::Escape) {
@@ -112,7 +112,7 @@ impl View {
     }
 
     /// Steps where they are known and the verdict counts them.
-    pub fn axis(&self, content: &Content) -> Axis {
+    pub(crate) fn axis(&self, content: &Content) -> Axis {
         let known = content.report.steps.len() > 1;
         match self.axis {
             Some(axis) if known => axis,
