@@ -4,6 +4,8 @@
 //! The flow, as modules: [`sample`] and [`mark`] are what was collected, [`entry`] is what a
 //! recording holds, and the views read what is computed from them.
 
+#![forbid(unsafe_code)]
+
 pub mod check;
 pub mod entry;
 pub mod explain;
@@ -21,7 +23,7 @@ pub mod report;
 pub mod run;
 pub mod sample;
 pub mod series;
-pub mod stats;
+mod stats;
 mod table;
 pub mod text;
 pub mod tree;

@@ -89,7 +89,7 @@ impl Geometry {
     pub const UNKNOWN: f64 = 0.0;
 
     /// Examples per optimizer step, when the batch is known.
-    pub fn examples_per_step(&self) -> Option<f64> {
+    pub(crate) fn examples_per_step(&self) -> Option<f64> {
         let batch = self.batch? as f64;
         Some(
             batch

@@ -12,7 +12,7 @@ use crate::verdict::{Axis, Meter};
 
 /// Buckets at most. 256 of them are 18 kB: 21 processes with five meters each stay under 2 MB, and
 /// a run of any length still shows pieces of 0.4 to 0.8 % of its length.
-pub const CAP: usize = 256;
+pub(crate) const CAP: usize = 256;
 
 /// What happened in one piece of the axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -119,7 +119,6 @@ pub struct Series {
     origin: f64,
     count: u64,
     skipped: u64,
-    disordered: u64,
 }
 
 impl Series {
@@ -132,7 +131,6 @@ impl Series {
             origin: 0.0,
             count: 0,
             skipped: 0,
-            disordered: 0,
         }
     }
 
@@ -186,9 +184,6 @@ impl Series {
                 b.cell < bucket.cell
             }
         });
-        if at + 1 < self.buckets.len() {
-            self.disordered += 1;
-        }
         match self.buckets.get_mut(at) {
             Some(there) if exact && there.first == bucket.first => there.absorb(&bucket),
             Some(there) if !exact && there.cell == bucket.cell => there.absorb(&bucket),
@@ -253,11 +248,6 @@ impl Series {
         self.skipped
     }
 
-    /// Points that came later than their place on the axis.
-    pub fn disordered(&self) -> u64 {
-        self.disordered
-    }
-
     pub fn is_empty(&self) -> bool {
         self.buckets.is_empty()
     }
@@ -320,7 +310,6 @@ mod tests {
         let first = series.buckets()[0];
         assert_eq!((first.floor, first.crest, first.count), (3.0, 9.0, 3));
         assert_eq!(series.buckets().len(), 2);
-        assert_eq!(series.disordered(), 1);
     }
 
     #[test]

@@ -20,12 +20,12 @@ impl<V> Default for Table<V> {
 }
 
 impl<V> Table<V> {
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.ids.len()
     }
 
     /// Where a process is; `near` is where it may be.
-    pub fn find(&self, id: ProcId, near: usize) -> Option<usize> {
+    pub(crate) fn find(&self, id: ProcId, near: usize) -> Option<usize> {
         if self.ids.get(near) == Some(&id) {
             return Some(near);
         }
@@ -33,25 +33,25 @@ impl<V> Table<V> {
     }
 
     /// The value at a place that [`Table::find`] gave.
-    pub fn at(&self, place: usize) -> &V {
+    pub(crate) fn at(&self, place: usize) -> &V {
         &self.values[place]
     }
 
-    pub fn at_mut(&mut self, place: usize) -> &mut V {
+    pub(crate) fn at_mut(&mut self, place: usize) -> &mut V {
         &mut self.values[place]
     }
 
-    pub fn get(&self, id: &ProcId) -> Option<&V> {
+    pub(crate) fn get(&self, id: &ProcId) -> Option<&V> {
         self.find(*id, usize::MAX).map(|place| self.at(place))
     }
 
-    pub fn get_mut(&mut self, id: &ProcId) -> Option<&mut V> {
+    pub(crate) fn get_mut(&mut self, id: &ProcId) -> Option<&mut V> {
         let place = self.find(*id, usize::MAX)?;
         Some(self.at_mut(place))
     }
 
     /// Puts a value in, or in the place of the one that was there; returns where.
-    pub fn insert(&mut self, id: ProcId, value: V) -> usize {
+    pub(crate) fn insert(&mut self, id: ProcId, value: V) -> usize {
         match self.ids.binary_search(&id) {
             Ok(place) => {
                 self.values[place] = value;
@@ -65,21 +65,21 @@ impl<V> Table<V> {
         }
     }
 
-    pub fn remove(&mut self, id: &ProcId) -> Option<V> {
+    pub(crate) fn remove(&mut self, id: &ProcId) -> Option<V> {
         let place = self.find(*id, usize::MAX)?;
         self.ids.remove(place);
         Some(self.values.remove(place))
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = (&ProcId, &V)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&ProcId, &V)> {
         self.ids.iter().zip(&self.values)
     }
 
-    pub fn values(&self) -> std::slice::Iter<'_, V> {
+    pub(crate) fn values(&self) -> std::slice::Iter<'_, V> {
         self.values.iter()
     }
 
-    pub fn values_mut(&mut self) -> std::slice::IterMut<'_, V> {
+    pub(crate) fn values_mut(&mut self) -> std::slice::IterMut<'_, V> {
         self.values.iter_mut()
     }
 }

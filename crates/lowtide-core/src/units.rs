@@ -59,7 +59,7 @@ pub fn show_bytes(bytes: f64) -> String {
 }
 
 /// A number of things, likewise: `17.4 M`, `320 k`, `12`.
-pub fn show_count(count: f64) -> String {
+pub(crate) fn show_count(count: f64) -> String {
     let text = three_digits(count, ["", "k", "M", "G", "T", "P"]);
     text.trim_end().to_owned()
 }

@@ -28,6 +28,8 @@
 //! There is one writer and it writes at offsets it knows, so there are no locks and no mapped
 //! memory: both behave badly on NFS and Lustre.
 
+#![forbid(unsafe_code)]
+
 mod ahead;
 mod cells;
 pub mod codec;

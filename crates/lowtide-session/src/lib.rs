@@ -4,6 +4,8 @@
 //! turn of sample, record, judge, tell, [`guard`] has the job save and go on before memory runs out.
 //! The program draws, serves and parses; nothing here knows of it.
 
+#![forbid(unsafe_code)]
+
 mod act;
 mod attached;
 mod environment;

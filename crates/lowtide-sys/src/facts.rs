@@ -13,7 +13,7 @@ const MOST_THREADS: usize = 64;
 const TELLING_THREADS: [&str; 4] = ["pt_", "ray::", "wandb", "cuda-EvtHandlr"];
 
 /// Gathers the facts that need no memory map. Denied parts stay empty.
-pub fn gather(proc: &Proc, pid: u32, comm: &[u8], buffer: &mut Vec<u8>) -> Facts {
+pub(crate) fn gather(proc: &Proc, pid: u32, comm: &[u8], buffer: &mut Vec<u8>) -> Facts {
     let argv = match proc.read(pid, "cmdline", buffer) {
         Ok(()) => cmdline::parse(buffer),
         Err(_) => Vec::new(),
@@ -32,7 +32,7 @@ pub fn gather(proc: &Proc, pid: u32, comm: &[u8], buffer: &mut Vec<u8>) -> Facts
     }
 }
 
-pub fn telling_threads(proc: &Proc, pid: u32) -> Vec<String> {
+pub(crate) fn telling_threads(proc: &Proc, pid: u32) -> Vec<String> {
     let mut names: Vec<String> = proc
         .thread_names(pid, MOST_THREADS)
         .into_iter()
@@ -45,13 +45,13 @@ pub fn telling_threads(proc: &Proc, pid: u32) -> Vec<String> {
 }
 
 /// Libraries that are mapped now; `None` when the map may not be read.
-pub fn mapped(proc: &Proc, pid: u32, buffer: &mut Vec<u8>) -> Option<Mapped> {
+pub(crate) fn mapped(proc: &Proc, pid: u32, buffer: &mut Vec<u8>) -> Option<Mapped> {
     proc.read(pid, "maps", buffer).ok()?;
     Some(maps::parse(buffer))
 }
 
 /// Notes what is mapped. A library that was seen once stays noted: nobody unloads torch.
-pub fn note(facts: &mut Facts, mapped: Mapped) {
+pub(crate) fn note(facts: &mut Facts, mapped: Mapped) {
     facts.libtorch |= mapped.torch;
     facts.libcuda |= mapped.cuda;
     facts.libpython |= mapped.python;

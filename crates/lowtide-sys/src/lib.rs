@@ -4,6 +4,8 @@
 //! [`look`] takes one process apart by it. [`signal`] acts on a process, [`klog`] asks the kernel about its
 //! end, [`find`] finds training jobs on the machine.
 
+#![allow(unsafe_code)]
+
 pub mod cgroup;
 pub mod error;
 mod facts;

@@ -9,13 +9,13 @@ use crate::proc::limits::Limits;
 
 /// What a limit of the watched process itself is measured against.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Watched {
+pub(crate) struct Watched {
     pub rlimits: Limits,
     pub vsize: Bytes,
     pub data: Bytes,
 }
 
-pub fn effective(
+pub(crate) fn effective(
     cgroups: &[Cgroup],
     node: &Node,
     facts: Option<&Facts>,

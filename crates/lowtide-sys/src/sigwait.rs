@@ -65,7 +65,7 @@ impl SignalSet {
     }
 
     /// Replaces the calling thread's mask and hands back the former one. Safe to call between fork and exec.
-    pub fn set_as_mask(self) -> io::Result<SignalSet> {
+    pub(crate) fn set_as_mask(self) -> io::Result<SignalSet> {
         change_mask(libc::SIG_SETMASK, self)
     }
 

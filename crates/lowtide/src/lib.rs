@@ -2,6 +2,8 @@
 //!
 //! Everything here wires core's decisions and sys's readings to files, terminals and people.
 
+#![forbid(unsafe_code)]
+
 mod cli;
 mod commands;
 pub mod export;

@@ -255,7 +255,7 @@ pub enum Change {
 
 impl Change {
     /// `NAME=value`, for `env`.
-    pub fn assignment(&self) -> Option<String> {
+    pub(crate) fn assignment(&self) -> Option<String> {
         match self {
             Change::Env { name, value } => Some(format!("{name}={value}")),
             _ => None,

@@ -199,7 +199,7 @@ pub(crate) struct Copies {
 }
 
 impl Copies {
-    pub fn copied(&self) -> f64 {
+    pub(crate) fn copied(&self) -> f64 {
         (self.private - self.taken).max(0.0)
     }
 }
@@ -230,7 +230,7 @@ pub(crate) struct Counted {
 }
 
 impl Signs {
-    pub fn blank(class: Class, axis: Axis, meter: Meter) -> Signs {
+    pub(crate) fn blank(class: Class, axis: Axis, meter: Meter) -> Signs {
         Signs {
             class,
             growing: class == Class::Leak,
@@ -269,31 +269,31 @@ impl Signs {
     }
 
     /// The first driver, and those that cannot be told from it.
-    pub fn may_be_driven_by(&self, name: &str) -> bool {
+    pub(crate) fn may_be_driven_by(&self, name: &str) -> bool {
         let mut tied = self.drivers.iter().enumerate();
         tied.any(|(i, driver)| driver.name == name && (i == 0 || driver.tied))
     }
 
     /// The first driver, and nothing can be mistaken for it.
-    pub fn is_driven_by(&self, name: &str) -> Option<&Driver> {
+    pub(crate) fn is_driven_by(&self, name: &str) -> Option<&Driver> {
         let first = self.drivers.first().filter(|driver| driver.name == name)?;
         let alone = self.drivers.iter().skip(1).all(|other| !other.tied);
         alone.then_some(first)
     }
 
     /// The bytes by mapping: the breakdown that has all of them.
-    pub fn mapped(&self) -> Option<&BreakdownGrowth> {
+    pub(crate) fn mapped(&self) -> Option<&BreakdownGrowth> {
         self.memory.as_ref()?.by(&By::Mapping)
     }
 
     /// What grew between the looks, when that was enough of the growth to speak of.
-    pub fn memory_that_grew(&self) -> Option<&BreakdownGrowth> {
+    pub(crate) fn memory_that_grew(&self) -> Option<&BreakdownGrowth> {
         self.mapped()
             .filter(|mapped| mapped.grew > 0.0 && mapped.grew >= COVERS * self.course.grew)
     }
 
     /// A type of Python objects that grew and whose name has one of these words in it, with how much.
-    pub fn type_that_grew(&self, words: &[&str]) -> Option<String> {
+    pub(crate) fn type_that_grew(&self, words: &[&str]) -> Option<String> {
         let types = self.memory.as_ref()?.by(&By::PythonType)?;
         let named = |name: &str| words.iter().any(|word| name.contains(word));
         let part = types
@@ -307,7 +307,7 @@ impl Signs {
     }
 
     /// Share of the growth that these classes of memory hold.
-    pub fn share(&self, classes: &[MemoryClass]) -> Option<f64> {
+    pub(crate) fn share(&self, classes: &[MemoryClass]) -> Option<f64> {
         let memory = self.memory_that_grew().filter(|_| !self.unread)?;
         let of = memory
             .parts
@@ -317,7 +317,7 @@ impl Signs {
     }
 
     /// Share of the growth that touched what was reserved before.
-    pub fn reserved_share(&self) -> f64 {
+    pub(crate) fn reserved_share(&self) -> f64 {
         let memory = self.memory_that_grew().filter(|_| !self.unread);
         match (memory, &self.reserved) {
             (Some(memory), Some(reserved)) => reserved.grew / memory.grew,
@@ -326,17 +326,17 @@ impl Signs {
     }
 
     /// The growth is reserved space that is being touched, nearly all of it.
-    pub fn fills(&self) -> Option<&ReservedSign> {
+    pub(crate) fn fills(&self) -> Option<&ReservedSign> {
         let fills = self.reserved_share() >= FILLS;
         self.reserved.as_ref().filter(|_| fills)
     }
 
-    pub fn role(&self, name: &str) -> Option<&RoleSign> {
+    pub(crate) fn role(&self, name: &str) -> Option<&RoleSign> {
         self.roles.iter().find(|role| role.role == name)
     }
 
     /// How long the loop went on after the growth ended.
-    pub fn after(&self) -> f64 {
+    pub(crate) fn after(&self) -> f64 {
         let settled = self.course.settled;
         settled.map_or(0.0, |at| (self.course.end - at).max(0.0))
     }

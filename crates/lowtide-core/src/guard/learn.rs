@@ -79,7 +79,7 @@ struct StepFloor {
 }
 
 impl Learnt {
-    pub fn for_next_attempt(self) -> Learnt {
+    pub(crate) fn for_next_attempt(self) -> Learnt {
         Learnt {
             step_times: self.step_times,
             save_seconds: self.save_seconds,
@@ -90,7 +90,7 @@ impl Learnt {
         }
     }
 
-    pub fn mark(&mut self, mark: &Mark) {
+    pub(super) fn mark(&mut self, mark: &Mark) {
         if let Some(step) = mark.step {
             self.steps.insert(mark.rank.unwrap_or(0), step);
         }
@@ -147,7 +147,7 @@ impl Learnt {
         }
     }
 
-    pub fn tick(&mut self, sample: &Sample, used: Option<f64>, running: f64) {
+    pub(super) fn tick(&mut self, sample: &Sample, used: Option<f64>, running: f64) {
         let above = self.above(sample);
         self.late.push_back(sample.late.seconds());
         if self.late.len() > TICKS {
@@ -213,45 +213,45 @@ impl Learnt {
         }
     }
 
-    pub fn step_of_this_attempt(&self) -> Option<u64> {
+    pub(super) fn step_of_this_attempt(&self) -> Option<u64> {
         self.steps.values().max().copied()
     }
 
     /// Steps done in this attempt.
-    pub fn steps_done(&self) -> u64 {
+    pub(crate) fn steps_done(&self) -> u64 {
         let first = self.first_step.unwrap_or(0);
         self.step_of_this_attempt()
             .map_or(0, |step| step.saturating_sub(first))
     }
 
-    pub fn steps_left(&self) -> Option<u64> {
+    pub(crate) fn steps_left(&self) -> Option<u64> {
         let total = self.total.filter(|total| *total > 0)?;
         Some(total.saturating_sub(self.step_of_this_attempt()?))
     }
 
-    pub fn step_seconds(&self) -> Option<f64> {
+    pub(crate) fn step_seconds(&self) -> Option<f64> {
         self.step_times.iter().copied().reduce(f64::max)
     }
 
-    pub fn save_seconds(&self) -> Option<f64> {
+    pub(crate) fn save_seconds(&self) -> Option<f64> {
         self.save_seconds
     }
 
-    pub fn saves(&self) -> u32 {
+    pub(super) fn saves(&self) -> u32 {
         self.saves
     }
 
-    pub fn is_saving(&self) -> bool {
+    pub(crate) fn is_saving(&self) -> bool {
         self.phase == Some(Phase::Save)
     }
 
     /// What the level was when the first steps were done.
-    pub fn baseline(&self) -> Option<f64> {
+    pub(super) fn baseline(&self) -> Option<f64> {
         self.baseline
     }
 
     /// Room for the peak of a save or of a step, whichever is higher.
-    pub fn save_reserve(&self, limit: &Limit) -> f64 {
+    pub(crate) fn save_reserve(&self, limit: &Limit) -> f64 {
         let save = self
             .save_bytes
             .map_or(SAVE_UNKNOWN * limit.bytes.as_f64(), |seen| {
@@ -265,12 +265,12 @@ impl Learnt {
         save.max(swing)
     }
 
-    pub fn margin(&self, limit: &Limit) -> f64 {
+    pub(super) fn margin(&self, limit: &Limit) -> f64 {
         MARGIN * limit.bytes.as_f64()
     }
 
     /// The newest slope in bytes a second: the lower of the last interval's and the last two's.
-    pub fn raw_slope(&self) -> f64 {
+    pub(crate) fn raw_slope(&self) -> f64 {
         if self.ticks.len() < SLOPE_TICKS {
             return 0.0;
         }
@@ -290,12 +290,12 @@ impl Learnt {
     }
 
     /// How late the latest of the newest looks was.
-    pub fn late_by(&self) -> f64 {
+    pub(crate) fn late_by(&self) -> f64 {
         self.late.iter().copied().fold(0.0, f64::max)
     }
 
     /// How far apart the newest levels are.
-    pub fn swing(&self) -> f64 {
+    pub(super) fn swing(&self) -> f64 {
         let levels = || self.ticks.iter().map(|(_, used, _)| *used);
         let (low, high) = (
             levels().fold(f64::INFINITY, f64::min),
@@ -305,14 +305,14 @@ impl Learnt {
     }
 
     /// The newest slope was read from close looks.
-    pub fn slope_is_fresh(&self) -> bool {
+    pub(crate) fn slope_is_fresh(&self) -> bool {
         let oldest = self.ticks.len().checked_sub(SLOPE_TICKS);
         let span = oldest.and_then(|oldest| Some(self.ticks.back()?.0 - self.ticks.get(oldest)?.0));
         span.is_some_and(|span| span <= FRESH_SECONDS)
     }
 
     /// What the level may rise by while this many further steps and the running one are done.
-    pub fn growth_until(&self, ahead: u64) -> f64 {
+    pub(crate) fn growth_until(&self, ahead: u64) -> f64 {
         match self.growth_per_step() {
             Some(each) => each.max(0.0) * (ahead + 1) as f64,
             None => self.growth_per_second().unwrap_or(0.0).max(0.0) * BLIND_SECONDS,
@@ -328,7 +328,7 @@ impl Learnt {
         self.pace(&steps?)
     }
 
-    pub fn growth_per_second(&self) -> Option<f64> {
+    pub(crate) fn growth_per_second(&self) -> Option<f64> {
         let seconds: Vec<f64> = self.levels.iter().map(|level| level.seconds).collect();
         self.pace(&seconds)
     }

@@ -12,7 +12,7 @@ mod learn;
 mod tests;
 mod tightest;
 
-pub use tightest::tightest;
+pub(crate) use tightest::tightest;
 
 use crate::mark::Mark;
 use crate::sample::{Limit, LimitFrom, Sample};
@@ -65,7 +65,7 @@ pub enum Every {
 }
 
 /// Looks when the limit is near: a leak of 1 GB/s adds 50 MB between two of them.
-pub const CLOSE_LOOK: Micros = Micros(50_000);
+pub(crate) const CLOSE_LOOK: Micros = Micros(50_000);
 /// Near is what the newest growth would reach within this time: ten looks of the usual interval would
 /// be one.
 const CLOSE_SECONDS: f64 = 10.0;
@@ -203,7 +203,7 @@ impl Policy {
     }
 
     /// How long a request may take from now on.
-    pub fn grace(&self, ahead: u64) -> f64 {
+    pub(crate) fn grace(&self, ahead: u64) -> f64 {
         let Some(step) = self.learnt.step_seconds() else {
             return UNKNOWN_GRACE;
         };

@@ -4,7 +4,7 @@
 use crate::sample::{Limit, LimitFrom, Sample};
 
 /// The limit with the least room.
-pub fn tightest(sample: &Sample) -> Option<Limit> {
+pub(crate) fn tightest(sample: &Sample) -> Option<Limit> {
     let groups = sample.cgroups.iter().filter_map(|group| {
         Some(Limit {
             bytes: [group.max, group.high].into_iter().flatten().min()?,

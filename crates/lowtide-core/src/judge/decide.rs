@@ -21,7 +21,7 @@ const RISING: f64 = 0.01;
 const BEGINS: f64 = 0.03;
 const OVERRULING: usize = 8;
 
-pub struct Case<'a> {
+pub(super) struct Case<'a> {
     pub series: &'a Series,
     pub context: &'a Context,
     pub axis: Axis,
@@ -70,7 +70,7 @@ struct FlatEnd<'a> {
 }
 
 impl<'a> Case<'a> {
-    pub fn of(series: &'a Series, context: &'a Context) -> Case<'a> {
+    pub(super) fn of(series: &'a Series, context: &'a Context) -> Case<'a> {
         let (fine, trim) = FloorLine::fine(series, context);
         Case {
             series,
@@ -82,7 +82,7 @@ impl<'a> Case<'a> {
         }
     }
 
-    pub fn decide(&self, whole: &FloorLine) -> Verdict {
+    pub(super) fn decide(&self, whole: &FloorLine) -> Verdict {
         let verdict = self.blank(whole);
         let epoch = Epoch::of(self.axis, self.context, whole);
         if self.has_hardly_begun() {

@@ -9,12 +9,12 @@ use crate::verdict::{Axis, Certainty};
 use super::line::FloorLine;
 
 /// How much of the next epoch has to be seen before an end is visible.
-pub const SEEN: f64 = 0.25;
+pub(crate) const SEEN: f64 = 0.25;
 /// Ends of epochs that are laid against the floor: it has not more points to tell them apart.
 const MOST_ENDS: f64 = 128.0;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Epoch {
+pub(crate) struct Epoch {
     pub steps: f64,
     /// Where the first pass began.
     pub begin: f64,
@@ -58,7 +58,7 @@ fn apart(ends: &[f64]) -> Vec<f64> {
 const AT_THE_START: f64 = 0.3;
 
 impl Epoch {
-    pub fn of(axis: Axis, context: &Context, line: &FloorLine) -> Option<Epoch> {
+    pub(crate) fn of(axis: Axis, context: &Context, line: &FloorLine) -> Option<Epoch> {
         // What is printed contradicts itself: where epochs seem to end says nothing either.
         if axis != Axis::Time && context.geometry.epoch_steps == Some(Geometry::UNKNOWN) {
             return None;
@@ -120,7 +120,7 @@ impl Epoch {
     }
 
     /// Told or counted, or worked out from a fraction that was printed and not passed yet.
-    pub fn certainty(&self, context: &Context, last: f64) -> Certainty {
+    pub(crate) fn certainty(&self, context: &Context, last: f64) -> Certainty {
         let counted = context.geometry.examples_per_step().is_some();
         if counted && context.geometry.examples.is_some() || last >= self.end() {
             Certainty::Exact
@@ -129,22 +129,22 @@ impl Epoch {
         }
     }
 
-    pub fn end(&self) -> f64 {
+    pub(crate) fn end(&self) -> f64 {
         self.begin + self.steps
     }
 
     /// Where what is kept per example has ended, or fell to half its pace.
-    pub fn faded_at(&self) -> f64 {
+    pub(crate) fn faded_at(&self) -> f64 {
         self.begin + self.passes * self.steps
     }
 
     /// From here on that can be seen.
-    pub fn seen_at(&self) -> f64 {
+    pub(crate) fn seen_at(&self) -> f64 {
         self.faded_at() + SEEN * self.steps
     }
 
     /// Where the epochs until `to` ended.
-    pub fn ends(self, to: f64) -> impl Iterator<Item = Round> {
+    pub(crate) fn ends(self, to: f64) -> impl Iterator<Item = Round> {
         let many = ((to - self.begin) / self.steps).clamp(0.0, MOST_ENDS);
         (1..=many as u32).map(move |nth| Round {
             kind: RoundKind::Epoch,

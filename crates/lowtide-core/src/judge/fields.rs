@@ -9,7 +9,7 @@ use crate::verdict::{Class, Floor, Rate, SCHEMA, Verdict};
 
 /// What a quiet process drifts by itself during a run, as a share of its level: the interval of a rate
 /// is that much wider. The plateaus of the shared benign logs drift by 0.2 to 1.2 %.
-pub const DRIFT: f64 = 0.01;
+pub(crate) const DRIFT: f64 = 0.01;
 
 impl Case<'_> {
     pub(super) fn blank(&self, line: &FloorLine) -> Verdict {

@@ -15,10 +15,10 @@ use super::{limit, would_change};
 use crate::units::show_bytes;
 use crate::verdict::{Evidence, Growth, Verdict};
 
-pub const RULE: Rule = Rule::named("floor grows");
+pub(super) const RULE: Rule = Rule::named("floor grows");
 
 /// Growth of the tail below this share of the level is not material.
-pub const MATERIAL: f64 = 0.01;
+pub(crate) const MATERIAL: f64 = 0.01;
 /// Nor is growth below this many times the noise of the floor: 13 minutes of a process that warms up
 /// under heavy saw-teeth looked straight at 5 times.
 const MATERIAL_NOISE: f64 = 8.0;
@@ -29,7 +29,7 @@ const LEAST_RUN: f64 = 3_600.0;
 const MOST_MISSING: usize = 3;
 
 /// The least growth of an end of the line that is material.
-pub fn material(tail: &Tail) -> f64 {
+pub(crate) fn material(tail: &Tail) -> f64 {
     (MATERIAL * tail.level.abs()).max(MATERIAL_NOISE * tail.noise)
 }
 

@@ -10,7 +10,7 @@ use super::{limit, would_change};
 use crate::units::show_bytes;
 use crate::verdict::{Axis, Verdict};
 
-pub const RULE: Rule = Rule::named("hardly begun");
+pub(super) const RULE: Rule = Rule::named("hardly begun");
 
 /// A job that has just begun is level for some seconds whatever it does later.
 const LEAST_SECONDS: f64 = 12.0;

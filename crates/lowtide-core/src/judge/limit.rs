@@ -7,14 +7,14 @@ use super::words::place;
 use crate::series::Series;
 use crate::verdict::{Axis, Evidence, Oom, OomSeconds};
 
-pub const RULE: Rule = Rule::named("limit");
+pub(super) const RULE: Rule = Rule::named("limit");
 
 /// The newest crests are those of the last part of the line, one in so many: older ones may be of another
 /// phase.
 const NEWEST: usize = 8;
 
 /// The forecast in words.
-pub fn says(axis: Axis, oom: &Oom) -> Evidence {
+pub(super) fn says(axis: Axis, oom: &Oom) -> Evidence {
     let latest = oom
         .high
         .map_or("never".to_owned(), |high| place(axis, high));
@@ -26,7 +26,7 @@ pub fn says(axis: Axis, oom: &Oom) -> Evidence {
 }
 
 /// Where the newest crest, at `last`, reaches the limit, as a range on the axis.
-pub fn forecast(
+pub(super) fn forecast(
     tail: &Tail,
     (last, crest): (f64, f64),
     limit: f64,
@@ -52,7 +52,7 @@ pub fn forecast(
 }
 
 /// Seconds per unit of the axis, over the newer half of the run.
-pub fn pace(series: &Series) -> Option<f64> {
+pub(super) fn pace(series: &Series) -> Option<f64> {
     if series.axis == Axis::Time {
         return Some(1.0);
     }
@@ -64,7 +64,7 @@ pub fn pace(series: &Series) -> Option<f64> {
 }
 
 /// The newest crest: what the limit will meet first.
-pub fn newest_crest(line: &FloorLine) -> f64 {
+pub(crate) fn newest_crest(line: &FloorLine) -> f64 {
     let from = line.len() - line.len().div_ceil(NEWEST);
     line.crests[from..].iter().copied().fold(0.0, f64::max)
 }

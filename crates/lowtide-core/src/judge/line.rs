@@ -26,31 +26,31 @@ const EXIT_FALL: f64 = 0.1;
 const BEFORE_EXIT: usize = 10;
 
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct FloorLine {
+pub(crate) struct FloorLine {
     pub xs: Vec<f64>,
     pub ys: Vec<f64>,
     pub crests: Vec<f64>,
 }
 
 impl FloorLine {
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.xs.len()
     }
 
-    pub fn first_x(&self) -> f64 {
+    pub(crate) fn first_x(&self) -> f64 {
         self.xs.first().copied().unwrap_or(0.0)
     }
 
-    pub fn last_x(&self) -> f64 {
+    pub(crate) fn last_x(&self) -> f64 {
         self.xs.last().copied().unwrap_or(0.0)
     }
 
-    pub fn span(&self) -> f64 {
+    pub(crate) fn span(&self) -> f64 {
         self.last_x() - self.first_x()
     }
 
     /// The part from `x` on.
-    pub fn from(&self, x: f64) -> FloorLine {
+    pub(crate) fn from(&self, x: f64) -> FloorLine {
         let at = self.xs.partition_point(|v| *v < x);
         FloorLine {
             xs: self.xs[at..].to_vec(),
@@ -60,7 +60,7 @@ impl FloorLine {
     }
 
     /// The part before `x`.
-    pub fn until(&self, x: f64) -> FloorLine {
+    pub(crate) fn until(&self, x: f64) -> FloorLine {
         let at = self.xs.partition_point(|v| *v < x);
         FloorLine {
             xs: self.xs[..at].to_vec(),
@@ -95,7 +95,7 @@ impl FloorLine {
     }
 
     /// One point per bucket.
-    pub fn fine(series: &Series, context: &Context) -> (FloorLine, Trim) {
+    pub(crate) fn fine(series: &Series, context: &Context) -> (FloorLine, Trim) {
         let buckets = series.buckets();
         let trained = buckets.iter().filter(|b| b.train_floor.is_some()).count();
         let by_phase = trained * 2 >= buckets.len() && trained >= 2;
@@ -131,7 +131,7 @@ impl FloorLine {
     }
 
     /// The low-water mark of each window of equal width; short lines stay as they are.
-    pub fn coarse(&self) -> FloorLine {
+    pub(crate) fn coarse(&self) -> FloorLine {
         if self.len() <= WINDOWS {
             return self.clone();
         }
@@ -156,7 +156,7 @@ impl FloorLine {
     }
 
     /// The same line without lone dips and bumps: each point is the middle one of three.
-    pub fn smooth(&self) -> Vec<f64> {
+    pub(crate) fn smooth(&self) -> Vec<f64> {
         if self.len() < SHORT {
             return self.ys.clone();
         }
@@ -194,7 +194,7 @@ impl Case<'_> {
 
 /// What was left out of the line, in buckets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Trim {
+pub(crate) struct Trim {
     pub start_up: usize,
     pub phases: usize,
     pub exit: usize,

@@ -76,38 +76,9 @@ pub(crate) fn examined(series: &Series, context: &Context) -> Examined {
     }
 }
 
-/// The verdict that stands for all of them: leak before too-early before warm-up before spikes
-/// before stable; among equals the one that grew most.
-pub fn worst<'a>(verdicts: impl IntoIterator<Item = &'a Verdict>) -> Option<&'a Verdict> {
-    verdicts.into_iter().min_by(|a, b| {
-        let grown = |v: &Verdict| v.floor.last - v.floor.first;
-        a.verdict
-            .cmp(&b.verdict)
-            .then(grown(b).total_cmp(&grown(a)))
-    })
-}
-
 /// Evidence that describes the line and decides nothing.
 pub fn describes_the_line(evidence: &Evidence) -> bool {
     [line::RULE, floor_grows::RULE, teeth::RULE]
         .iter()
         .any(|rule| rule.said(evidence))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::testing::look;
-    use super::worst;
-    use crate::verdict::{Axis, Class};
-
-    #[test]
-    fn the_worst_verdict_stands_for_all() {
-        let flat = look(Axis::Time, 300, |_| 1000.0);
-        let leak = look(Axis::Time, 12_000, |x| 1000.0 + x);
-        let early = look(Axis::Time, 5, |_| 1000.0);
-        let all = [flat, early, leak];
-        assert_eq!(worst(&all).unwrap().verdict, Class::Leak);
-        assert_eq!(worst(&all[..2]).unwrap().verdict, Class::TooEarly);
-        assert_eq!(worst([]), None);
-    }
 }

@@ -48,7 +48,7 @@ struct Ahead<'a> {
     beside: f64,
 }
 
-pub fn of(
+pub(crate) fn of(
     series: &Series,
     line: &FloorLine,
     verdict: &Verdict,

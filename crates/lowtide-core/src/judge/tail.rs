@@ -9,12 +9,12 @@ use super::words::percent;
 use crate::stats;
 use crate::verdict::Evidence;
 
-pub const RULE: Rule = Rule::named("straight end");
+pub(super) const RULE: Rule = Rule::named("straight end");
 
 /// Points without which an end is not looked at, ...
 const LEAST: usize = 4;
 /// ... and without which there is no line and no error of it at all.
-pub const FEWEST: usize = 3;
+pub(super) const FEWEST: usize = 3;
 /// Rounding and ripple below this share of the level are no information.
 const RIPPLE: f64 = 0.0005;
 /// Ends that are tried beside the breaks of the line: every twentieth of it, for growth in stairs,
@@ -29,7 +29,7 @@ const EVEN: Range<f64> = 0.5..2.0;
 const BEFORE: [f64; 2] = [0.25, 1.0];
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Tail {
+pub(super) struct Tail {
     /// Where it starts in the line.
     pub start: usize,
     pub points: usize,
@@ -61,16 +61,16 @@ pub struct Tail {
 }
 
 impl Tail {
-    pub fn length(&self) -> f64 {
+    pub(super) fn length(&self) -> f64 {
         self.to - self.from
     }
 
-    pub fn growth(&self) -> f64 {
+    pub(super) fn growth(&self) -> f64 {
         self.slope * self.length()
     }
 
     /// Works out what is only asked of growth that counts: how straight it is and what came before.
-    pub fn look_closer(&mut self, line: &FloorLine, smooth: &[f64]) {
+    pub(crate) fn look_closer(&mut self, line: &FloorLine, smooth: &[f64]) {
         let (xs, ys) = (&line.xs[self.start..], &line.ys[self.start..]);
         let rest = &smooth[self.start..];
         self.fifths = fifths(xs, rest, self.slope);
@@ -83,7 +83,7 @@ impl Tail {
     }
 
     /// Takes the median of all slopes, which single wild windows do not move, for its slope.
-    pub fn by_median(&mut self, line: &FloorLine) {
+    pub(crate) fn by_median(&mut self, line: &FloorLine) {
         if self.by_median {
             return;
         }
@@ -95,13 +95,13 @@ impl Tail {
     }
 
     /// One pace describes it, whatever came before: no part runs at half of it, or at twice.
-    pub fn is_straight(&self) -> bool {
+    pub(crate) fn is_straight(&self) -> bool {
         let even = |pace: &f64| EVEN.contains(pace);
         self.bend.abs() < STRAIGHT && self.fifths.iter().chain(&self.cuts).all(even)
     }
 
     /// What speaks for one pace, in words.
-    pub fn keeps_its_pace(&self, whole: &FloorLine) -> Evidence {
+    pub(crate) fn keeps_its_pace(&self, whole: &FloorLine) -> Evidence {
         RULE.says(format!(
             "it keeps its pace for {} of what was watched, in about {:.0} rises; the newer part runs at {} of the older part's pace",
             percent(self.length() / whole.span()),
@@ -111,7 +111,7 @@ impl Tail {
     }
 
     /// Pace of the newer fifths against that of the older ones.
-    pub fn pace(&self) -> f64 {
+    pub(super) fn pace(&self) -> f64 {
         let [a, b, c, d] = self.fifths;
         if a + b > 0.0 {
             (c + d) / (a + b)
@@ -123,7 +123,7 @@ impl Tail {
 
 /// Where the ends worth looking at begin: first the line's own last pieces, newest first, then the
 /// grid, longest first.
-pub fn starts(line: &FloorLine, smooth: &[f64], noise: f64) -> Vec<usize> {
+pub(super) fn starts(line: &FloorLine, smooth: &[f64], noise: f64) -> Vec<usize> {
     let mut starts = stats::last_breaks(&line.xs, smooth, noise * noise);
     for k in 0..GRID_ENDS {
         let start = k * line.len() / GRID;
@@ -135,18 +135,18 @@ pub fn starts(line: &FloorLine, smooth: &[f64], noise: f64) -> Vec<usize> {
 }
 
 /// Noise of the line, at least its ripple.
-pub fn noise(line: &FloorLine) -> f64 {
+pub(super) fn noise(line: &FloorLine) -> f64 {
     let level = stats::median(&mut line.ys.clone()).unwrap_or(0.0).abs();
     stats::noise(&line.ys).max(RIPPLE * level)
 }
 
 /// An end of the line; what is only asked of growth is left for [`Tail::look_closer`].
-pub fn describe(line: &FloorLine, start: usize, noise: f64) -> Option<Tail> {
+pub(super) fn describe(line: &FloorLine, start: usize, noise: f64) -> Option<Tail> {
     (line.len() - start >= LEAST).then(|| describe_few(line, start, noise))?
 }
 
 /// The same of three points.
-pub fn describe_few(line: &FloorLine, start: usize, noise: f64) -> Option<Tail> {
+pub(crate) fn describe_few(line: &FloorLine, start: usize, noise: f64) -> Option<Tail> {
     let (xs, ys) = (&line.xs[start..], &line.ys[start..]);
     if xs.len() < FEWEST {
         return None;

@@ -7,7 +7,7 @@ use crate::stats;
 use crate::units::show_bytes;
 use crate::verdict::Evidence;
 
-pub const RULE: Rule = Rule::named("saw-teeth");
+pub(super) const RULE: Rule = Rule::named("saw-teeth");
 
 /// A fall counts as one of the teeth when it is this share of the largest fall: collections differ
 /// in depth, and half of the deepest one is still the same mechanism.
@@ -29,14 +29,14 @@ const LEAST_POINTS: usize = 8;
 const START_SHARE: f64 = 0.1;
 
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Teeth {
+pub(super) struct Teeth {
     pub valleys: FloorLine,
     /// The largest fall.
     pub depth: f64,
 }
 
 impl Teeth {
-    pub fn says(&self) -> Evidence {
+    pub(super) fn says(&self) -> Evidence {
         RULE.says(format!(
             "falls of up to {}; judged by its {} valleys",
             show_bytes(self.depth),
@@ -46,7 +46,7 @@ impl Teeth {
 }
 
 /// The valleys of a saw-tooth, when there is one.
-pub fn teeth(fine: &FloorLine) -> Option<Teeth> {
+pub(super) fn teeth(fine: &FloorLine) -> Option<Teeth> {
     let body = fine.from(fine.first_x() + START_SHARE * fine.span());
     if body.len() < LEAST_POINTS {
         return None;

@@ -10,11 +10,16 @@ use crate::series::Series;
 use crate::verdict::{Axis, Class, Meter, Verdict};
 
 /// The verdict on `n` points of a shape in megabytes.
-pub fn look(axis: Axis, n: usize, shape: impl Fn(f64) -> f64) -> Verdict {
+pub(super) fn look(axis: Axis, n: usize, shape: impl Fn(f64) -> f64) -> Verdict {
     look_with(&Context::default(), axis, n, shape)
 }
 
-pub fn look_with(context: &Context, axis: Axis, n: usize, shape: impl Fn(f64) -> f64) -> Verdict {
+pub(crate) fn look_with(
+    context: &Context,
+    axis: Axis,
+    n: usize,
+    shape: impl Fn(f64) -> f64,
+) -> Verdict {
     let points: Vec<Point> = (0..n)
         .map(|i| Point::new(i as f64, 1e6 * shape(i as f64)))
         .collect();
@@ -22,7 +27,7 @@ pub fn look_with(context: &Context, axis: Axis, n: usize, shape: impl Fn(f64) ->
 }
 
 /// The same on steps, with the length of an epoch.
-pub fn look_with_epoch(steps: f64, n: usize, shape: impl Fn(f64) -> f64) -> Verdict {
+pub(crate) fn look_with_epoch(steps: f64, n: usize, shape: impl Fn(f64) -> f64) -> Verdict {
     let context = Context {
         geometry: Geometry {
             epoch_steps: Some(steps),
@@ -33,13 +38,13 @@ pub fn look_with_epoch(steps: f64, n: usize, shape: impl Fn(f64) -> f64) -> Verd
     look_with(&context, Axis::Step, n, shape)
 }
 
-pub fn names(verdict: &Verdict, rule: Rule) -> bool {
+pub(super) fn names(verdict: &Verdict, rule: Rule) -> bool {
     verdict.evidence.iter().any(|said| rule.said(said))
 }
 
 /// The rule keeps it from being decided.
 #[track_caller]
-pub fn is_held_back_by(verdict: &Verdict, rule: Rule) {
+pub(crate) fn is_held_back_by(verdict: &Verdict, rule: Rule) {
     assert_eq!(verdict.verdict, Class::TooEarly, "{:#?}", verdict.evidence);
     assert!(!verdict.steady, "{:#?}", verdict.evidence);
     assert!(names(verdict, rule), "{:#?}", verdict.evidence);
@@ -47,12 +52,12 @@ pub fn is_held_back_by(verdict: &Verdict, rule: Rule) {
 
 /// Growth is shown; whether it ends is another question, which `ending/` answers.
 #[track_caller]
-pub fn grows_steadily(verdict: &Verdict) {
+pub(crate) fn grows_steadily(verdict: &Verdict) {
     assert!(verdict.steady && verdict.growing, "{:#?}", verdict.evidence);
 }
 
 /// A line of 64 points, and all of it as its own end.
-pub fn end_of(shape: impl Fn(f64) -> f64) -> (FloorLine, Tail) {
+pub(crate) fn end_of(shape: impl Fn(f64) -> f64) -> (FloorLine, Tail) {
     let xs: Vec<f64> = (0..64).map(f64::from).collect();
     let ys: Vec<f64> = xs.iter().map(|x| shape(*x)).collect();
     let line = FloorLine {

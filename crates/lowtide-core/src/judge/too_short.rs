@@ -5,7 +5,7 @@ use super::rule::Rule;
 use super::words::place;
 use crate::verdict::{Axis, Verdict};
 
-pub const RULE: Rule = Rule::named("the run is too short to know");
+pub(super) const RULE: Rule = Rule::named("the run is too short to know");
 
 impl Case<'_> {
     /// The last place of the run on the axis, where that is known.

@@ -3,18 +3,18 @@
 use super::rule::Rule;
 use crate::verdict::Evidence;
 
-pub const RULE: Rule = Rule::named("whose memory");
+pub(crate) const RULE: Rule = Rule::named("whose memory");
 
 /// Of all processes of a role together.
-pub fn role(role: &str) -> Evidence {
+pub(crate) fn role(role: &str) -> Evidence {
     RULE.says(format!("all {role} processes together"))
 }
 
-pub fn tree() -> Evidence {
+pub(crate) fn tree() -> Evidence {
     RULE.says("the whole tree, every page counted once")
 }
 
-pub fn gpu() -> Evidence {
+pub(crate) fn gpu() -> Evidence {
     RULE.says("the GPU memory of the tree")
 }
 

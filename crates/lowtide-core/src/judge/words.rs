@@ -22,7 +22,7 @@ pub fn stretch(axis: Axis, length: f64) -> String {
 }
 
 /// The length of an epoch, which is rarely whole: `82.9 steps`, `3m 20s`.
-pub fn epoch_length(axis: Axis, length: f64) -> String {
+pub(crate) fn epoch_length(axis: Axis, length: f64) -> String {
     match axis {
         Axis::Step => format!("{length:.1} steps"),
         Axis::Time | Axis::Sample => stretch(axis, length),

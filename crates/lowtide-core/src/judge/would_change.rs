@@ -5,7 +5,7 @@ use crate::verdict::Evidence;
 
 pub const RULE: Rule = Rule::named("what would change this");
 
-pub fn by(says: impl Into<String>) -> Evidence {
+pub(super) fn by(says: impl Into<String>) -> Evidence {
     RULE.says(says)
 }
 

@@ -5,7 +5,7 @@ use super::named::epoch_in;
 use super::text::{clock, leading_number, trailing_fraction};
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Bar {
+pub(super) struct Bar {
     /// The text before the bar, without its colon: `Epoch 3`, `Validation DataLoader 0`, or nothing.
     pub label: String,
     pub n: u64,
@@ -18,7 +18,7 @@ pub struct Bar {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Purpose {
+pub(super) enum Purpose {
     /// Says so itself: `Training`, `Epoch 3`, `Steps`.
     Train,
     Eval,
@@ -76,7 +76,7 @@ const EVAL_WORDS: [&str; 8] = [
 ];
 
 impl Bar {
-    pub fn parse(line: &str) -> Option<Bar> {
+    pub(super) fn parse(line: &str) -> Option<Bar> {
         // Every form has `n/m`, a clock or a rate; most lines of a log have no such thing.
         if !line.contains(['/', '[']) {
             return None;
@@ -84,12 +84,12 @@ impl Bar {
         tqdm(line).or_else(|| keras(line)).or_else(|| rich(line))
     }
 
-    pub fn purpose(&self) -> Purpose {
+    pub(super) fn purpose(&self) -> Purpose {
         purpose_of(&self.label)
     }
 
     /// The numbers in `Epoch 3` or `Epoch 3/10`.
-    pub fn epoch(&self) -> Option<(u64, Option<u64>)> {
+    pub(super) fn epoch(&self) -> Option<(u64, Option<u64>)> {
         let (epoch, epochs) = epoch_in(&self.label)?;
         // Lightning's Rich bar counts from 0 to the last one, `Epoch 0/9`, and not to their number.
         Some((
@@ -114,13 +114,13 @@ const ROUND_WORDS: [&str; 9] = [
 
 impl Bar {
     /// `Mining round 3:  45%|…`, a bar that begins anew and is no epoch.
-    pub fn names_a_round(&self) -> bool {
+    pub(crate) fn names_a_round(&self) -> bool {
         let lower = self.label.to_ascii_lowercase();
         ROUND_WORDS.iter().any(|word| lower.contains(word))
     }
 }
 
-pub fn purpose_of(label: &str) -> Purpose {
+pub(crate) fn purpose_of(label: &str) -> Purpose {
     let lower = label.to_ascii_lowercase();
     let has = |words: &[&str]| words.iter().any(|w| lower.contains(w));
     let words = || lower.split(|c: char| !c.is_ascii_alphabetic());

@@ -21,7 +21,7 @@ struct Begin {
 }
 
 #[derive(Debug, Default)]
-pub struct Begins {
+pub(super) struct Begins {
     epoch: Option<u64>,
     step: Option<u64>,
     /// Of the running epoch: its first step, and the widest gap between two.
@@ -36,7 +36,7 @@ pub struct Begins {
 
 impl Begins {
     /// A line names this epoch, which `opens` the run: its number is the first of all.
-    pub fn epoch(&mut self, epoch: u64, opens: bool) {
+    pub(super) fn epoch(&mut self, epoch: u64, opens: bool) {
         match self.epoch {
             None => {
                 // The first of all begins with step 0; a run that shows epoch 3 first was resumed.
@@ -95,7 +95,7 @@ impl Begins {
     }
 
     /// The followed counter stands here.
-    pub fn step(&mut self, step: u64) {
+    pub(super) fn step(&mut self, step: u64) {
         if let Some(before) = self.step {
             if step < before {
                 *self = Begins::default();
@@ -126,7 +126,7 @@ impl Begins {
             .is_some_and(|high| self.low > high + SAME * high + 1.0);
     }
 
-    pub fn reading(&self) -> Option<EpochReading> {
+    pub(super) fn reading(&self) -> Option<EpochReading> {
         let (first, last) = (self.first?, self.last?);
         if self.broken || last.epoch <= first.epoch {
             return None;

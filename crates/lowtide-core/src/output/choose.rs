@@ -48,7 +48,7 @@ impl fmt::Display for Counter {
 
 /// A counter seen in one line.
 #[derive(Clone, Debug)]
-pub struct Sighting {
+pub(super) struct Sighting {
     pub counter: Counter,
     pub n: u64,
     pub total: Option<u64>,
@@ -70,17 +70,17 @@ pub struct Sighting {
 
 /// How much a counter says about itself; the stronger one is followed.
 mod strength {
-    pub const DEMOTED: u8 = 0;
-    pub const BRACKET: u8 = 1;
-    pub const BATCH: u8 = 2;
-    pub const COUNTS: u8 = 3;
-    pub const SAYS_TRAINING: u8 = 4;
-    pub const CONFIRMED: u8 = 5;
-    pub const CHOSEN: u8 = 6;
+    pub(crate) const DEMOTED: u8 = 0;
+    pub(crate) const BRACKET: u8 = 1;
+    pub(crate) const BATCH: u8 = 2;
+    pub(super) const COUNTS: u8 = 3;
+    pub(crate) const SAYS_TRAINING: u8 = 4;
+    pub(crate) const CONFIRMED: u8 = 5;
+    pub(crate) const CHOSEN: u8 = 6;
 }
 
 impl Sighting {
-    pub fn of_bar(bar: &Bar) -> Sighting {
+    pub(crate) fn of_bar(bar: &Bar) -> Sighting {
         let purpose = bar.purpose();
         let label: String = match purpose {
             // A changing text such as `loss 0.23` must not make a new counter of each redraw.
@@ -119,7 +119,7 @@ impl Sighting {
         }
     }
 
-    pub fn of_plain(plain: &Plain) -> Sighting {
+    pub(crate) fn of_plain(plain: &Plain) -> Sighting {
         Sighting {
             counter: Counter {
                 kind: CounterKind::Plain(plain.word),
@@ -149,18 +149,18 @@ impl Sighting {
         self.counter.kind == CounterKind::Bar
     }
 
-    pub fn is_keras(&self) -> bool {
+    pub(crate) fn is_keras(&self) -> bool {
         self.counter.kind == CounterKind::Keras
     }
 
-    pub fn is_index(&self) -> bool {
+    pub(crate) fn is_index(&self) -> bool {
         self.counter.kind == CounterKind::Plain(Word::Index)
     }
 }
 
 /// What a sighting is to the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Meaning {
+pub(super) enum Meaning {
     /// The followed counter.
     Step,
     /// The first sighting of a counter that is followed from now on.
@@ -197,14 +197,14 @@ impl Tracked {
 }
 
 #[derive(Debug, Default)]
-pub struct Chooser {
+pub(super) struct Chooser {
     tracked: Vec<Tracked>,
     followed: Option<usize>,
 }
 
 impl Chooser {
     /// Follows this counter whatever else is seen.
-    pub fn fixed(counter: Counter) -> Chooser {
+    pub(super) fn fixed(counter: Counter) -> Chooser {
         Chooser {
             tracked: vec![Tracked {
                 counter,
@@ -222,18 +222,18 @@ impl Chooser {
         }
     }
 
-    pub fn followed(&self) -> Option<&Counter> {
+    pub(super) fn followed(&self) -> Option<&Counter> {
         self.followed.map(|at| &self.tracked[at].counter)
     }
 
     /// A bar is followed: Trainer draws it anew right behind each dictionary.
-    pub fn follows_bar(&self) -> bool {
+    pub(crate) fn follows_bar(&self) -> bool {
         self.followed().is_some_and(|c| c.kind == CounterKind::Bar)
     }
 
     /// The followed counter counts the whole run: lines with a word for steps do, and of the bars
     /// those that Trainer vouches for. Others may begin anew with each epoch.
-    pub fn counts_whole_run(&self) -> bool {
+    pub(crate) fn counts_whole_run(&self) -> bool {
         let counts = |tracked: &Tracked| match tracked.counter.kind {
             CounterKind::Plain(word) => {
                 matches!(word, Word::GlobalStep | Word::Step | Word::Iteration)
@@ -246,7 +246,7 @@ impl Chooser {
 
     /// A Trainer dictionary or settings block: the bar with this total (or the bar that is followed,
     /// when no total is known) counts optimizer steps for sure.
-    pub fn confirm(&mut self, total: Option<u64>) {
+    pub(super) fn confirm(&mut self, total: Option<u64>) {
         match total {
             Some(_) => {
                 for tracked in &mut self.tracked {
@@ -267,13 +267,13 @@ impl Chooser {
     }
 
     /// The process died: whatever it counted has ended.
-    pub fn crashed(&mut self) {
+    pub(crate) fn crashed(&mut self) {
         for tracked in &mut self.tracked {
             tracked.over = true;
         }
     }
 
-    pub fn see(&mut self, seen: &Sighting, planned: Option<u64>) -> Meaning {
+    pub(super) fn see(&mut self, seen: &Sighting, planned: Option<u64>) -> Meaning {
         match seen.purpose {
             Purpose::Data => return Meaning::Other,
             Purpose::Eval => return Meaning::Eval,

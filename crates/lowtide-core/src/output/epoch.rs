@@ -11,7 +11,7 @@ const SAME: f64 = 0.02;
 
 /// What one witness says: the length it would name, if it is sure enough, and what it rules out.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct EpochReading {
+pub(super) struct EpochReading {
     pub value: Option<f64>,
     pub low: f64,
     pub high: f64,
@@ -33,7 +33,7 @@ impl EpochReading {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Known {
+pub(super) enum Known {
     Unknown,
     Steps(f64),
     /// Two witnesses disagree.
@@ -41,7 +41,7 @@ pub enum Known {
 }
 
 #[derive(Debug, Default)]
-pub struct Length {
+pub(super) struct Length {
     /// Examples by the examples of a step, or the number itself, as settings print them.
     data: Option<f64>,
     /// The total of a counter that begins anew with each epoch.
@@ -54,16 +54,16 @@ pub struct Length {
 }
 
 impl Length {
-    pub fn data_says(&mut self, steps: Option<f64>) {
+    pub(crate) fn data_says(&mut self, steps: Option<f64>) {
         self.data = steps.filter(|s| s.is_finite() && *s > 0.0).or(self.data);
     }
 
-    pub fn planned(&mut self, steps: u64, epochs: u64) {
+    pub(super) fn planned(&mut self, steps: u64, epochs: u64) {
         // Endless data has a number of epochs beyond all steps.
         self.plan = (epochs > 0 && steps >= epochs).then_some((steps, epochs));
     }
 
-    pub fn round_of(&mut self, steps: u64) {
+    pub(crate) fn round_of(&mut self, steps: u64) {
         let steps = steps as f64;
         self.rounds_differ |= self
             .round
@@ -72,14 +72,14 @@ impl Length {
     }
 
     /// The job began again: what it printed before is on another count.
-    pub fn begin_again(&mut self) {
+    pub(crate) fn begin_again(&mut self) {
         self.begins = Begins::default();
         self.parts = EpochParts::default();
         (self.round, self.rounds_differ) = (None, false);
     }
 
     /// Steps of an epoch as the plan has them: what Trainer's own epochs are counted in.
-    pub fn plan(&self) -> Option<EpochReading> {
+    pub(super) fn plan(&self) -> Option<EpochReading> {
         let (steps, epochs) = self.plan?;
         let (all, count) = (steps as f64, epochs as f64);
         Some(EpochReading {
@@ -95,7 +95,7 @@ impl Length {
         })
     }
 
-    pub fn known(&self) -> Known {
+    pub(super) fn known(&self) -> Known {
         if self.rounds_differ {
             return Known::Contradicted;
         }

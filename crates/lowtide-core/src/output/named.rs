@@ -43,12 +43,12 @@ const BEGINNING: [&str; 9] = [
 const LEVELS: [&str; 4] = ["info", "debug", "warning", "root"];
 
 /// `Epoch 3`, `epoch: 3/10`, `Epoch [3/10]` -> (3, Some(10)).
-pub fn epoch_in(text: &str) -> Option<(u64, Option<u64>)> {
+pub(crate) fn epoch_in(text: &str) -> Option<(u64, Option<u64>)> {
     find(text, |_, rest| whole(rest))
 }
 
 /// `epoch 0.31`, `epoch=1.07`, with at least two digits: one could be a version or a rounded index.
-pub fn part_in(text: &str) -> Option<EpochPart> {
+pub(crate) fn part_in(text: &str) -> Option<EpochPart> {
     find(text, |_, rest| {
         let (epoch, rest) = leading_number(rest)?;
         let behind = rest.strip_prefix('.')?;
@@ -65,7 +65,7 @@ pub fn part_in(text: &str) -> Option<EpochPart> {
 
 /// The epoch of a line that names it and little else before it: `Epoch 2/10`, `=== epoch 2 ===`,
 /// `10:00:01 INFO Starting epoch 2`.
-pub fn epoch_line(line: &str) -> Option<(u64, Option<u64>)> {
+pub(crate) fn epoch_line(line: &str) -> Option<(u64, Option<u64>)> {
     find(line, |before, rest| {
         let introduces = |token: &str| {
             let word = token.trim_matches(|c: char| !c.is_ascii_alphabetic());

@@ -20,7 +20,7 @@ const CLEAR_OF_ROUNDING: f64 = 4.0;
 
 /// A part of an epoch as printed.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct EpochPart {
+pub(super) struct EpochPart {
     pub epoch: f64,
     /// Half a unit of its last digit.
     pub half: f64,
@@ -28,7 +28,7 @@ pub struct EpochPart {
 
 impl EpochPart {
     /// `digits` stand behind the point.
-    pub fn new(epoch: f64, digits: usize) -> EpochPart {
+    pub(super) fn new(epoch: f64, digits: usize) -> EpochPart {
         EpochPart {
             epoch,
             half: 0.5 * 10f64.powi(-(digits.min(12) as i32)),
@@ -37,7 +37,7 @@ impl EpochPart {
 }
 
 #[derive(Debug)]
-pub struct EpochParts {
+pub(super) struct EpochParts {
     first: Option<(u64, u64, EpochPart)>,
     last: f64,
     /// What all prints together allow.
@@ -64,7 +64,7 @@ impl Default for EpochParts {
 
 impl EpochParts {
     /// `part` was printed when between `from` and `to` steps were done.
-    pub fn see(&mut self, from: u64, to: u64, part: EpochPart) {
+    pub(super) fn see(&mut self, from: u64, to: u64, part: EpochPart) {
         let EpochPart { epoch, half } = part;
         if to == 0 || epoch <= half || from > to {
             return;
@@ -94,7 +94,7 @@ impl EpochParts {
         }
     }
 
-    pub fn reading(&self) -> Option<EpochReading> {
+    pub(super) fn reading(&self) -> Option<EpochReading> {
         let (_, _, first) = self.first.filter(|_| !self.broken)?;
         let sure = self.confirmed || first.epoch <= BELIEVED_ALONE;
         Some(EpochReading {

@@ -7,7 +7,7 @@ use super::parts::EpochPart;
 use super::text::{leading_grouped, leading_number};
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Plain {
+pub(super) struct Plain {
     pub word: Word,
     pub n: u64,
     pub total: Option<u64>,
@@ -20,7 +20,7 @@ pub struct Plain {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Word {
+pub(super) enum Word {
     GlobalStep,
     Step,
     Iteration,
@@ -32,7 +32,7 @@ pub enum Word {
 }
 
 impl Word {
-    pub fn shown(self) -> &'static str {
+    pub(super) fn shown(self) -> &'static str {
         match self {
             Word::GlobalStep => "global_step N",
             Word::Step => "Step N",
@@ -60,7 +60,7 @@ const WORDS: [(&str, Word); 12] = [
     ("minibatch", Word::Batch),
 ];
 
-pub fn parse(line: &str) -> Option<Plain> {
+pub(super) fn parse(line: &str) -> Option<Plain> {
     if !line.bytes().any(|b| b.is_ascii_digit()) {
         return None;
     }

@@ -20,7 +20,7 @@ use crate::units::Micros;
 const CHANGED: f64 = 0.001;
 
 #[derive(Debug, Default)]
-pub struct LineReader {
+pub(super) struct LineReader {
     chooser: Chooser,
     geometry: Geometry,
     planned: Settings,
@@ -81,18 +81,18 @@ struct Printed {
 }
 
 impl LineReader {
-    pub fn following(counter: Counter) -> LineReader {
+    pub(super) fn following(counter: Counter) -> LineReader {
         LineReader {
             chooser: Chooser::fixed(counter),
             ..LineReader::default()
         }
     }
 
-    pub fn counter(&self) -> Option<&Counter> {
+    pub(super) fn counter(&self) -> Option<&Counter> {
         self.chooser.followed()
     }
 
-    pub fn line(&mut self, line: &str, at: Micros, marks: &mut Vec<Mark>) {
+    pub(super) fn line(&mut self, line: &str, at: Micros, marks: &mut Vec<Mark>) {
         let line = jobs_own(line);
         let mut mark = Mark {
             at,

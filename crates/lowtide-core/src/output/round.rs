@@ -8,7 +8,7 @@ use super::choose::Sighting;
 const ROUND_DONE: f64 = 0.9;
 
 #[derive(Debug, Default)]
-pub struct LoopRound {
+pub(super) struct LoopRound {
     offset: u64,
     n: u64,
     total: Option<u64>,
@@ -21,7 +21,7 @@ pub struct LoopRound {
 
 /// What a sighting of the followed counter says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RoundPlace {
+pub(super) struct RoundPlace {
     /// The step over all rounds.
     pub step: u64,
     /// The length of an epoch, where the counter restarts with each.
@@ -32,20 +32,25 @@ pub struct RoundPlace {
 }
 
 impl LoopRound {
-    pub fn total(&self) -> Option<u64> {
+    pub(super) fn total(&self) -> Option<u64> {
         self.total
     }
 
     /// It came to its total and has not begun anew.
-    pub fn full(&self) -> bool {
+    pub(super) fn full(&self) -> bool {
         self.total == Some(self.n)
     }
 
-    pub fn at(&self, n: u64) -> bool {
+    pub(super) fn at(&self, n: u64) -> bool {
         self.n == n
     }
 
-    pub fn advance(&mut self, seen: &Sighting, first_epoch: u64, epochs_named: bool) -> RoundPlace {
+    pub(super) fn advance(
+        &mut self,
+        seen: &Sighting,
+        first_epoch: u64,
+        epochs_named: bool,
+    ) -> RoundPlace {
         let mut per_epoch = None;
         let mut new_attempt = false;
         let rose = matches!((self.epoch, seen.epoch), (Some(was), Some(is)) if is > was);

@@ -10,7 +10,7 @@ pub fn jobs_own(line: &str) -> &str {
 }
 
 /// A whole number at the start, and what follows: `12/240` -> (12, "/240").
-pub fn leading_number(text: &str) -> Option<(u64, &str)> {
+pub(crate) fn leading_number(text: &str) -> Option<(u64, &str)> {
     let end = text
         .find(|c: char| !c.is_ascii_digit())
         .unwrap_or(text.len());
@@ -18,7 +18,7 @@ pub fn leading_number(text: &str) -> Option<(u64, &str)> {
 }
 
 /// A whole number that may have thousands separators: `1,234 |` -> (1234, " |").
-pub fn leading_grouped(text: &str) -> Option<(u64, &str)> {
+pub(crate) fn leading_grouped(text: &str) -> Option<(u64, &str)> {
     let (mut value, mut rest) = leading_number(text)?;
     while let Some(group) = rest.strip_prefix(',') {
         let digits = group
@@ -36,7 +36,7 @@ pub fn leading_grouped(text: &str) -> Option<(u64, &str)> {
 }
 
 /// `… 12/240` at the end of a text -> (what stands before, 12, 240).
-pub fn trailing_fraction(text: &str) -> Option<(&str, u64, u64)> {
+pub(crate) fn trailing_fraction(text: &str) -> Option<(&str, u64, u64)> {
     let (left, total) = text.rsplit_once('/')?;
     let total: u64 = total.trim().parse().ok()?;
     let start = left
@@ -53,7 +53,7 @@ pub fn trailing_fraction(text: &str) -> Option<(&str, u64, u64)> {
 }
 
 /// `00:10` or `1:02:03` at the start, in seconds, and what follows.
-pub fn clock(text: &str) -> Option<(f64, &str)> {
+pub(super) fn clock(text: &str) -> Option<(f64, &str)> {
     let (mut total, mut rest) = leading_number(text)?;
     let mut parts = 1;
     while let Some((part, after)) = rest.strip_prefix(':').and_then(leading_number) {

@@ -7,7 +7,7 @@ use crate::mark::{Geometry, Phase};
 
 /// A printed log dictionary. Newer versions print the numbers as strings.
 #[derive(Clone, Debug, PartialEq)]
-pub struct LogDict {
+pub(super) struct LogDict {
     pub epoch: Option<f64>,
     /// The same, where it is a part of an epoch: a whole number may be an index.
     pub part: Option<EpochPart>,
@@ -16,14 +16,14 @@ pub struct LogDict {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DictKind {
+pub(super) enum DictKind {
     Train,
     Eval,
     /// The last one: `train_runtime`.
     Summary,
 }
 
-pub fn log_dict(line: &str) -> Option<LogDict> {
+pub(crate) fn log_dict(line: &str) -> Option<LogDict> {
     let open = line.find("{'").or_else(|| line.find("{\""))?;
     let text = &line[open..];
     let close = text.rfind('}')?;
@@ -85,7 +85,7 @@ fn part_at(text: &str) -> Option<EpochPart> {
 
 /// One line of the settings block; several settings may share it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Settings {
+pub(super) struct Settings {
     pub geometry: Geometry,
     pub epochs: Option<u64>,
     pub total_steps: Option<u64>,
@@ -95,7 +95,7 @@ pub struct Settings {
     pub epoch_steps: Option<u64>,
 }
 
-pub fn settings(line: &str) -> Option<Settings> {
+pub(super) fn settings(line: &str) -> Option<Settings> {
     if !line.contains(" = ") {
         return None;
     }
@@ -135,7 +135,7 @@ pub fn settings(line: &str) -> Option<Settings> {
 }
 
 /// `***** Running training *****` and friends: which block of settings follows, or what begins.
-pub fn heading(line: &str) -> Option<Phase> {
+pub(crate) fn heading(line: &str) -> Option<Phase> {
     if line.contains("***** Running training *****") {
         Some(Phase::Train)
     } else if line.contains("***** Running Evaluation *****")

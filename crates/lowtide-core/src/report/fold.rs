@@ -101,7 +101,7 @@ impl Meters {
         }
     }
 
-    pub fn lines(&self) -> &[(Meter, Grid<Range>)] {
+    pub(super) fn lines(&self) -> &[(Meter, Grid<Range>)] {
         &self.lines
     }
 }

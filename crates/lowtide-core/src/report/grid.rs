@@ -145,7 +145,7 @@ impl<C: Column> Grid<C> {
     }
 
     /// Less or more room from now on: the process that is watched gets more than others.
-    pub fn set_room(&mut self, room: usize) {
+    pub(crate) fn set_room(&mut self, room: usize) {
         self.room = room.max(2);
         if self.columns.len() > self.room {
             self.widen();

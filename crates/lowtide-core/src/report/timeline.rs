@@ -32,7 +32,7 @@ pub struct EpochEnd {
 }
 
 #[derive(Clone, Debug, Default)]
-pub struct Timeline {
+pub(super) struct Timeline {
     steps: Vec<[f64; 2]>,
     /// The newest step, which may not be among those that are kept yet.
     newest: Option<[f64; 2]>,
@@ -50,7 +50,7 @@ pub struct Timeline {
 
 impl Timeline {
     /// To be called after the run has taken the entry in: it knows which marks count.
-    pub fn see(&mut self, entry: &Entry, run: &Run) {
+    pub(super) fn see(&mut self, entry: &Entry, run: &Run) {
         self.resumes |= matches!(entry, Entry::Attempt(_));
         let Entry::Mark(mark) = entry else { return };
         let at = mark.at.seconds();
@@ -153,7 +153,7 @@ impl Timeline {
     }
 
     /// Pairs of seconds and steps, both rising.
-    pub fn steps(&self) -> Vec<[f64; 2]> {
+    pub(super) fn steps(&self) -> Vec<[f64; 2]> {
         let mut steps = self.steps.clone();
         if let Some(newest) = self.newest
             && steps.last() != Some(&newest)
@@ -163,7 +163,7 @@ impl Timeline {
         steps
     }
 
-    pub fn spans(&self, until: f64) -> Vec<Span> {
+    pub(super) fn spans(&self, until: f64) -> Vec<Span> {
         let current = self.current.map(|span| Span {
             to: until.max(span.from),
             ..span
@@ -172,7 +172,7 @@ impl Timeline {
     }
 
     /// Where epochs ended: as told, or else by their length in steps.
-    pub fn epochs(&self, epoch_steps: Option<f64>) -> Vec<EpochEnd> {
+    pub(super) fn epochs(&self, epoch_steps: Option<f64>) -> Vec<EpochEnd> {
         if !self.epochs.is_empty() {
             return self.epochs.clone();
         }
@@ -187,7 +187,7 @@ impl Timeline {
 }
 
 /// Epochs of a known length that end by this step.
-pub fn epoch_ends(length: Option<f64>, last: f64) -> impl Iterator<Item = EpochEnd> {
+pub(crate) fn epoch_ends(length: Option<f64>, last: f64) -> impl Iterator<Item = EpochEnd> {
     let length = length
         .filter(|length| *length >= 1.0)
         .unwrap_or(f64::INFINITY);

@@ -24,7 +24,7 @@ pub(super) struct Attempts {
 
 impl Attempts {
     /// The leak that was shown before, unless the running attempt shows one itself.
-    pub fn overrules(&self, now: &Verdict) -> Option<(Verdict, &Series, Subject)> {
+    pub(crate) fn overrules(&self, now: &Verdict) -> Option<(Verdict, &Series, Subject)> {
         let (verdict, series, subject) = self.leak.as_deref()?;
         (now.verdict != Class::Leak).then(|| {
             let mut verdict = verdict.clone();

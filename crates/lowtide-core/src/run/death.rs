@@ -45,7 +45,7 @@ struct LastTick {
 
 impl LastTicks {
     /// `counts`: the job itself lives, not just what started it.
-    pub fn see(&mut self, sample: &Sample, counts: bool) {
+    pub(super) fn see(&mut self, sample: &Sample, counts: bool) {
         for group in &sample.cgroups {
             let Some(now) = group.oom_kills else { continue };
             match self.kills.get_mut(&group.path) {
@@ -69,7 +69,7 @@ impl LastTicks {
     }
 
     /// Another attempt begins: what the last one held is over.
-    pub fn forget(&mut self) {
+    pub(crate) fn forget(&mut self) {
         self.ticks.clear();
     }
 

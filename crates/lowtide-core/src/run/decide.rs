@@ -173,7 +173,7 @@ impl Run {
     }
 
     /// All of it, for a report.
-    pub fn decided_and_explained(&self) -> (Verdict, &Series, Subject, Explanation) {
+    pub(crate) fn decided_and_explained(&self) -> (Verdict, &Series, Subject, Explanation) {
         let (mut verdict, series, subject) = self.decided();
         let context = self.context(self.limit_override.or(self.limit.as_ref().map(|l| l.bytes)));
         let (explanation, suspects) = explain::of_run(self, &verdict, series, &context);

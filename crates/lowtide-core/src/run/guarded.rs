@@ -20,7 +20,7 @@ pub(crate) struct GuardedJob {
 }
 
 impl GuardedJob {
-    pub fn new() -> GuardedJob {
+    pub(crate) fn new() -> GuardedJob {
         let mut job = GuardedJob {
             run: Run::new(),
             at: 0,
@@ -57,7 +57,7 @@ impl GuardedJob {
         }
     }
 
-    pub fn restart(&mut self, step: u64) {
+    pub(crate) fn restart(&mut self, step: u64) {
         self.run.apply(&Entry::Attempt(Attempt {
             at: Micros(self.at * 1_000_000),
             number: self.run.attempt() + 1,
@@ -68,7 +68,7 @@ impl GuardedJob {
         self.begin(Role::Trainer);
     }
 
-    pub fn steps(
+    pub(crate) fn steps(
         &mut self,
         steps: std::ops::Range<u64>,
         geometry: Geometry,

@@ -22,7 +22,7 @@ pub struct Taken {
 pub(super) struct Looks(BTreeMap<ProcId, Vec<Taken>>);
 
 impl Looks {
-    pub fn push(&mut self, look: &Look, step: Option<u64>) {
+    pub(crate) fn push(&mut self, look: &Look, step: Option<u64>) {
         if self.0.len() >= PROCESSES && !self.0.contains_key(&look.id) {
             let newest = |looks: &Vec<Taken>| looks.last().map(|taken| taken.look.at);
             let id = self
@@ -46,11 +46,11 @@ impl Looks {
         looks.push(Taken { look, step });
     }
 
-    pub fn processes(&self) -> impl Iterator<Item = &ProcId> {
+    pub(crate) fn processes(&self) -> impl Iterator<Item = &ProcId> {
         self.0.keys()
     }
 
-    pub fn of(&self, id: ProcId) -> &[Taken] {
+    pub(crate) fn of(&self, id: ProcId) -> &[Taken] {
         self.0.get(&id).map_or(&[], Vec::as_slice)
     }
 }

@@ -33,30 +33,30 @@ pub(crate) struct At {
 pub(crate) struct Count(Thin<At, KEPT>);
 
 impl Count {
-    pub fn push(&mut self, at: At) {
+    pub(crate) fn push(&mut self, at: At) {
         self.0.push(at);
     }
 
-    pub fn total(&self) -> u64 {
+    pub(crate) fn total(&self) -> u64 {
         self.0.count()
     }
 
     /// Every one of them is kept.
-    pub fn is_whole(&self) -> bool {
+    pub(crate) fn is_whole(&self) -> bool {
         self.0.stride() == 1
     }
 
-    pub fn first(&self) -> Option<At> {
+    pub(crate) fn first(&self) -> Option<At> {
         self.0.first().copied()
     }
 
     /// Where they were, as far as that is kept: every second or fourth one when there were many.
-    pub fn places(&self, place: impl Fn(&At) -> Option<f64>) -> Vec<f64> {
+    pub(crate) fn places(&self, place: impl Fn(&At) -> Option<f64>) -> Vec<f64> {
         self.0.kept().iter().filter_map(place).collect()
     }
 
     /// How many there were before this place on the axis, which `place` finds in a moment.
-    pub fn before(&self, x: f64, place: impl Fn(&At) -> Option<f64>) -> f64 {
+    pub(crate) fn before(&self, x: f64, place: impl Fn(&At) -> Option<f64>) -> f64 {
         let kept = self.0.kept();
         let stride = self.0.stride() as f64;
         let earlier = kept.partition_point(|at| place(at).is_some_and(|p| p < x));
@@ -101,7 +101,7 @@ pub(crate) struct Occurrences {
 
 impl Occurrences {
     /// A mark that the run's steps accepted, and the phase and step after it.
-    pub fn mark(&mut self, mark: &Mark, phase: Option<Phase>, step: Option<u64>) {
+    pub(crate) fn mark(&mut self, mark: &Mark, phase: Option<Phase>, step: Option<u64>) {
         let at = At {
             seconds: mark.at.seconds(),
             step: step.map(|step| step as f64),
@@ -155,12 +155,12 @@ impl Occurrences {
     }
 
     /// Where passes over the data ended.
-    pub fn passes(&self) -> Option<&Count> {
+    pub(crate) fn passes(&self) -> Option<&Count> {
         (!self.epochs_begin_anew).then_some(&self.epochs)
     }
 
     /// Another counter is the axis now: what was counted on the old one is forgotten.
-    pub fn forget_steps(&mut self) {
+    pub(crate) fn forget_steps(&mut self) {
         let worker_starts = std::mem::take(&mut self.worker_starts);
         *self = Occurrences {
             worker_starts,
@@ -169,7 +169,7 @@ impl Occurrences {
     }
 
     /// Whether the length of steps is known at all.
-    pub fn paced(&self) -> bool {
+    pub(crate) fn paced(&self) -> bool {
         self.durations.len() >= LEAST_STEPS
     }
 }

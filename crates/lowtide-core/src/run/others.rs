@@ -19,7 +19,7 @@ const WORTH_TELLING: f64 = 0.01;
 pub(super) struct Others(VecDeque<(f64, f64)>);
 
 impl Others {
-    pub fn push(&mut self, seconds: f64, limit: &Limit, own: Bytes) {
+    pub(super) fn push(&mut self, seconds: f64, limit: &Limit, own: Bytes) {
         if self
             .0
             .back()
@@ -35,7 +35,7 @@ impl Others {
     }
 
     /// What they take in a minute, when that is surely something.
-    pub fn per_minute(&self, limit: &Limit) -> Option<f64> {
+    pub(super) fn per_minute(&self, limit: &Limit) -> Option<f64> {
         if self.0.len() < LEAST {
             return None;
         }

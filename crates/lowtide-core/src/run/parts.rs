@@ -28,7 +28,7 @@ pub(crate) struct Parts {
 }
 
 impl Parts {
-    pub fn held(&self) -> f64 {
+    pub(crate) fn held(&self) -> f64 {
         self.anon + self.shmem + self.swap
     }
 }

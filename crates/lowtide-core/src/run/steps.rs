@@ -40,7 +40,7 @@ const STEPS_NEEDED: u64 = 3;
 
 impl Steps {
     /// True when a better source took over: what was counted before is not on its axis.
-    pub fn mark(&mut self, mark: &Mark) -> bool {
+    pub(super) fn mark(&mut self, mark: &Mark) -> bool {
         if let Some(geometry) = &mark.geometry {
             match mark.source {
                 MarkSource::Callback => self.told.merge(geometry),
@@ -96,7 +96,7 @@ impl Steps {
     }
 
     /// Another attempt counts on from its checkpoint; until it says where, no step is known.
-    pub fn next_attempt(&mut self) {
+    pub(super) fn next_attempt(&mut self) {
         self.current = None;
         self.first = None;
         self.last = None;
@@ -104,7 +104,7 @@ impl Steps {
         self.phase = None;
     }
 
-    pub fn moment(&self, at: Micros) -> StepMoment {
+    pub(super) fn moment(&self, at: Micros) -> StepMoment {
         // After the last step comes a last evaluation, a last save and the freeing of everything:
         // none of it says how the loop's memory behaves.
         let over = self
@@ -118,47 +118,47 @@ impl Steps {
     }
 
     /// Whether steps are the axis to judge on.
-    pub fn usable(&self) -> bool {
+    pub(super) fn usable(&self) -> bool {
         self.distinct >= STEPS_NEEDED
     }
 
-    pub fn current(&self) -> Option<u64> {
+    pub(super) fn current(&self) -> Option<u64> {
         self.current
     }
 
     /// The newest steps with the time at which they were done, oldest first.
-    pub fn newest(&self) -> impl Iterator<Item = (Micros, u64)> {
+    pub(super) fn newest(&self) -> impl Iterator<Item = (Micros, u64)> {
         self.newest.iter().copied()
     }
 
     /// The first step of the run, in whichever attempt.
-    pub fn began(&self) -> Option<u64> {
+    pub(super) fn began(&self) -> Option<u64> {
         self.began
     }
 
     /// The furthest step of the run, in whichever attempt.
-    pub fn furthest_step(&self) -> Option<u64> {
+    pub(super) fn furthest_step(&self) -> Option<u64> {
         self.furthest
     }
 
-    pub fn phase(&self) -> Option<Phase> {
+    pub(super) fn phase(&self) -> Option<Phase> {
         self.phase
     }
 
-    pub fn first(&self) -> Option<u64> {
+    pub(super) fn first(&self) -> Option<u64> {
         self.first.map(|(_, step)| step)
     }
 
-    pub fn total(&self) -> Option<u64> {
+    pub(super) fn total(&self) -> Option<u64> {
         // A total that was passed is none: that of one epoch, or of another counter.
         self.total.filter(|total| self.current <= Some(*total))
     }
 
-    pub fn source(&self) -> Option<MarkSource> {
+    pub(super) fn source(&self) -> Option<MarkSource> {
         self.source
     }
 
-    pub fn geometry(&self) -> Geometry {
+    pub(super) fn geometry(&self) -> Geometry {
         let mut geometry = self.shown;
         if self.told.steps_per_epoch().is_some() {
             // The length that the output shows would beat the one that follows from what was told.

@@ -37,7 +37,7 @@ pub(crate) struct Group {
 pub(crate) struct SurroundingsSeen(pub Thin<Surroundings, KEPT>);
 
 impl SurroundingsSeen {
-    pub fn push(&mut self, sample: &Sample, at: At) {
+    pub(crate) fn push(&mut self, sample: &Sample, at: At) {
         let group = sample.cgroups.first();
         let size = |bytes: crate::units::Bytes| bytes.as_f64();
         let pressure = group.and_then(|g| g.pressure).or(sample.node.pressure);

@@ -21,7 +21,7 @@ impl<T, const CAP: usize> Default for Thin<T, CAP> {
 }
 
 impl<T, const CAP: usize> Thin<T, CAP> {
-    pub fn push(&mut self, item: T) {
+    pub(crate) fn push(&mut self, item: T) {
         if self.count.is_multiple_of(self.stride) {
             self.newest = None;
             self.kept.push(item);
@@ -40,28 +40,28 @@ impl<T, const CAP: usize> Thin<T, CAP> {
     }
 
     /// All that came, kept or not.
-    pub fn count(&self) -> u64 {
+    pub(crate) fn count(&self) -> u64 {
         self.count
     }
 
     /// One of so many is kept.
-    pub fn stride(&self) -> u64 {
+    pub(crate) fn stride(&self) -> u64 {
         self.stride
     }
 
-    pub fn kept(&self) -> &[T] {
+    pub(crate) fn kept(&self) -> &[T] {
         &self.kept
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = &T> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
         self.kept.iter().chain(&self.newest)
     }
 
-    pub fn first(&self) -> Option<&T> {
+    pub(crate) fn first(&self) -> Option<&T> {
         self.kept.first()
     }
 
-    pub fn last(&self) -> Option<&T> {
+    pub(crate) fn last(&self) -> Option<&T> {
         self.newest.as_ref().or(self.kept.last())
     }
 }

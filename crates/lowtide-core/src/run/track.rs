@@ -62,7 +62,7 @@ impl Default for Lines {
 }
 
 impl Lines {
-    pub fn push(&mut self, bytes: f64, moment: &StepMoment) {
+    pub(super) fn push(&mut self, bytes: f64, moment: &StepMoment) {
         self.extremes.push(bytes);
         let point = Point {
             x: moment.seconds,
@@ -79,7 +79,7 @@ impl Lines {
 
 impl Lines {
     /// What the floor grew by, since the first step where steps are the axis.
-    pub fn grew(&self, on_steps: bool) -> f64 {
+    pub(super) fn grew(&self, on_steps: bool) -> f64 {
         let series = if on_steps { &self.step } else { &self.time };
         floor_ends(series).map_or(0.0, |(first, last)| last - first)
     }
@@ -94,7 +94,7 @@ pub(super) struct Together {
 }
 
 impl Together {
-    pub fn add(&mut self, reading: &Reading) {
+    pub(super) fn add(&mut self, reading: &Reading) {
         self.count += 1;
         self.own += own_share(reading).as_f64();
         self.rss += reading.rss().as_f64();
@@ -113,7 +113,7 @@ pub(super) struct RoleTrack {
 }
 
 impl RoleTrack {
-    pub fn push(&mut self, together: &Together, moment: &StepMoment) {
+    pub(super) fn push(&mut self, together: &Together, moment: &StepMoment) {
         self.lines.push(together.own, moment);
         if together.count >= self.most {
             self.most = together.count;

@@ -8,7 +8,7 @@ const LEAST_WORTH: f64 = 6.0;
 
 /// y = level + slope * (x - centre), with what it leaves unexplained.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Fit {
+pub(crate) struct Fit {
     pub centre: f64,
     pub level: f64,
     pub slope: f64,
@@ -19,13 +19,13 @@ pub struct Fit {
 }
 
 impl Fit {
-    pub fn at(&self, x: f64) -> f64 {
+    pub(crate) fn at(&self, x: f64) -> f64 {
         self.level + self.slope * (x - self.centre)
     }
 }
 
 /// Least squares. None for fewer than two different x.
-pub fn fit(xs: &[f64], ys: &[f64]) -> Option<Fit> {
+pub(crate) fn fit(xs: &[f64], ys: &[f64]) -> Option<Fit> {
     let n = xs.len().min(ys.len());
     if n < 2 {
         return None;
@@ -69,7 +69,7 @@ fn median_slope(xs: &[f64], ys: &[f64]) -> Option<f64> {
 }
 
 /// The median slope with a 95 % interval: `(value, low, high)`; see [`slope_error`].
-pub fn slope_interval(xs: &[f64], ys: &[f64], least_spread: f64) -> Option<(f64, f64, f64)> {
+pub(crate) fn slope_interval(xs: &[f64], ys: &[f64], least_spread: f64) -> Option<(f64, f64, f64)> {
     let slope = median_slope(xs, ys)?;
     let reach = reach(xs, ys, slope, least_spread)?;
     Some((slope, slope - reach, slope + reach))
@@ -80,7 +80,7 @@ pub fn slope_interval(xs: &[f64], ys: &[f64], least_spread: f64) -> Option<(f64,
 /// Neighbouring floor points resemble each other, so they count for less than they are: with a
 /// correlation of r between neighbours, n of them are worth n(1-r)/(1+r). `least_spread` is what the
 /// points may be off even if they lie on a line (rounding, noise that is known).
-pub fn slope_error(
+pub(crate) fn slope_error(
     xs: &[f64],
     ys: &[f64],
     slope: f64,
@@ -113,7 +113,7 @@ fn reach(xs: &[f64], ys: &[f64], slope: f64, least_spread: f64) -> Option<f64> {
 
 /// How many independent values these residuals are worth: neighbours that resemble each other count
 /// for less than they are.
-pub fn worth(residuals: &[f64]) -> f64 {
+pub(crate) fn worth(residuals: &[f64]) -> f64 {
     let count = residuals.len() as f64;
     let squares: f64 = residuals.iter().map(|r| r * r).sum();
     let products: f64 = residuals.windows(2).map(|w| w[0] * w[1]).sum();
@@ -125,7 +125,7 @@ const LEAST_BEND: usize = 6;
 
 /// How much the slope changes from end to end, as a share of it, by a parabola; and half the width
 /// of its 95 % interval.
-pub fn bend(xs: &[f64], ys: &[f64], least_spread: f64) -> Option<(f64, f64)> {
+pub(crate) fn bend(xs: &[f64], ys: &[f64], least_spread: f64) -> Option<(f64, f64)> {
     let line = fit(xs, ys)?;
     let count = xs.len() as f64;
     let half = (xs[xs.len() - 1] - xs[0]) / 2.0;
@@ -169,7 +169,7 @@ pub fn bend(xs: &[f64], ys: &[f64], least_spread: f64) -> Option<(f64, f64)> {
 }
 
 /// Neighbours are taken to resemble each other by this much at most: beyond it a slope says nothing any more.
-pub const MOST_ALIKE: f64 = 0.9;
+pub(crate) const MOST_ALIKE: f64 = 0.9;
 
 /// By how much neighbours that resemble each other inflate the variance of a slope.
 fn inflation(count: f64, products: f64, squares: f64) -> f64 {
@@ -188,7 +188,7 @@ const LEAST_FREEDOM: f64 = 1.5;
 
 /// The 97.5 % point of Student's t, by the expansion of Cornish and Fisher; exact enough (1 %) from
 /// 2 degrees of freedom on. Below, the value for 1.
-pub fn student_t(freedom: f64) -> f64 {
+pub(crate) fn student_t(freedom: f64) -> f64 {
     if freedom.is_nan() || freedom < LEAST_FREEDOM {
         return T_OF_ONE;
     }

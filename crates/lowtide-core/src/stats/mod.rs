@@ -4,11 +4,12 @@
 mod line;
 mod segment;
 
-pub use line::{Fit, MOST_ALIKE, bend, fit, slope_error, slope_interval, student_t, worth};
-pub use segment::last_breaks;
+pub(crate) use line::{Fit, fit, worth};
+pub(crate) use line::{MOST_ALIKE, bend, slope_error, slope_interval, student_t};
+pub(crate) use segment::last_breaks;
 
 /// The middle value; of an even number of values the upper middle one. Reorders its input.
-pub fn median(values: &mut [f64]) -> Option<f64> {
+pub(crate) fn median(values: &mut [f64]) -> Option<f64> {
     if values.is_empty() {
         return None;
     }
@@ -17,7 +18,7 @@ pub fn median(values: &mut [f64]) -> Option<f64> {
 }
 
 /// The value below which `share` of the others lie. Reorders its input.
-pub fn quantile(values: &mut [f64], share: f64) -> Option<f64> {
+pub(crate) fn quantile(values: &mut [f64], share: f64) -> Option<f64> {
     if values.is_empty() {
         return None;
     }
@@ -28,7 +29,7 @@ pub fn quantile(values: &mut [f64], share: f64) -> Option<f64> {
 /// Noise of a line that may rise, bend or climb stairs: the median second difference, scaled so that
 /// it is the standard deviation when the noise is normal (1.4826 for the median, sqrt 6 for a second
 /// difference of independent values).
-pub fn noise(values: &[f64]) -> f64 {
+pub(crate) fn noise(values: &[f64]) -> f64 {
     let mut seconds: Vec<f64> = values
         .windows(3)
         .map(|w| (w[0] - 2.0 * w[1] + w[2]).abs())
@@ -38,7 +39,7 @@ pub fn noise(values: &[f64]) -> f64 {
 
 /// How many rises of equal size would be as concentrated as these: a straight line of n points has
 /// about n, one big jump has 1.
-pub fn effective_rises(values: &[f64]) -> f64 {
+pub(crate) fn effective_rises(values: &[f64]) -> f64 {
     let (sum, squares) = values
         .windows(2)
         .map(|w| (w[1] - w[0]).max(0.0))

@@ -11,7 +11,7 @@ const PRICE: f64 = 4.0;
 
 /// Starts of the last piece, of the last two pieces, and so on, newest first, always ending with 0.
 /// `variance` is that of the noise.
-pub fn last_breaks(xs: &[f64], ys: &[f64], variance: f64) -> Vec<usize> {
+pub(crate) fn last_breaks(xs: &[f64], ys: &[f64], variance: f64) -> Vec<usize> {
     let n = xs.len();
     if n < 2 * SHORTEST || variance.is_nan() || variance <= 0.0 {
         return vec![0];

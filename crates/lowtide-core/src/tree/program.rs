@@ -84,7 +84,7 @@ pub fn is_python(facts: &Facts) -> bool {
             .is_some_and(|exe| is_python_name(base_name(exe)))
 }
 
-pub fn base_name(path: &str) -> &str {
+pub(crate) fn base_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 

@@ -273,7 +273,7 @@ pub fn rank(facts: &Facts) -> Option<(u32, u32, &'static str)> {
 }
 
 /// Strong signs of training in a process that is no helper itself.
-pub fn clearly_trains(facts: &Facts, role: Role) -> bool {
+pub(crate) fn clearly_trains(facts: &Facts, role: Role) -> bool {
     role.trains() && (facts.libtorch || facts.libcuda || rank(facts).is_some())
 }
 

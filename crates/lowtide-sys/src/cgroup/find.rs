@@ -22,7 +22,7 @@ pub struct Place {
 }
 
 /// `cgroup` is that of the process, `mountinfo` our own. The caller checks that the folder exists.
-pub fn find(cgroup: &[u8], mountinfo: &[u8]) -> Option<Place> {
+pub(super) fn find(cgroup: &[u8], mountinfo: &[u8]) -> Option<Place> {
     let (v1, v2) = paths(cgroup);
     if let Some(path) = v1
         && let Some(place) = place(Version::V1, &path, mountinfo)

@@ -13,7 +13,7 @@ use nvml_wrapper::error::NvmlError;
 use super::GpuMemory;
 
 /// Names another library, for tests and unusual installations.
-pub const LIBRARY: &str = "LOWTIDE_NVML";
+pub(crate) const LIBRARY: &str = "LOWTIDE_NVML";
 
 /// An answer is late after this: it takes milliseconds as a rule.
 const LATE: Micros = Micros(5_000_000);

@@ -31,7 +31,7 @@ const WORTH_TELLING: u64 = 64 << 10;
 const ONE_IN: u64 = 200;
 
 /// Takes mappings apart, one after the other.
-pub struct Anon<'a, M> {
+pub(crate) struct Anon<'a, M> {
     /// Without it, mappings are all that is told apart.
     pub memory: Option<&'a M>,
     pub subject: &'a Subject,
@@ -52,20 +52,20 @@ pub struct Anon<'a, M> {
 }
 
 /// What is known of one mapping.
-pub struct Claims {
+pub(crate) struct Claims {
     pub spans: Vec<(u64, u64)>,
     bytes: u64,
 }
 
 impl Claims {
-    pub fn add(&mut self, from: u64, to: u64, bytes: u64) {
+    pub(crate) fn add(&mut self, from: u64, to: u64, bytes: u64) {
         self.spans.push((from, to));
         self.bytes += bytes;
     }
 }
 
 impl<'a, M: Memory> Anon<'a, M> {
-    pub fn new(subject: &'a Subject, memory: Option<&'a M>) -> Anon<'a, M> {
+    pub(crate) fn new(subject: &'a Subject, memory: Option<&'a M>) -> Anon<'a, M> {
         Anon {
             memory,
             subject,
@@ -81,7 +81,7 @@ impl<'a, M: Memory> Anon<'a, M> {
     }
 
     /// `before` is the mapping below, `reach` the end of the row of such mappings that this one is in.
-    pub fn take_apart(
+    pub(crate) fn take_apart(
         &mut self,
         mapping: &Mapping,
         name: &str,
@@ -247,7 +247,7 @@ impl<'a, M: Memory> Anon<'a, M> {
     }
 
     /// Nothing kept it from finding every block.
-    pub fn saw_all(&self) -> bool {
+    pub(crate) fn saw_all(&self) -> bool {
         !self.blind && self.memory.is_some_and(|memory| memory.refused().is_none())
     }
 
@@ -289,13 +289,13 @@ impl<'a, M: Memory> Anon<'a, M> {
     }
 
     /// It ended under the look: what was read is no picture of it.
-    pub fn has_ended(&self) -> bool {
+    pub(crate) fn has_ended(&self) -> bool {
         let refused = self.memory.and_then(M::refused);
         refused == Some(Errno::SRCH)
     }
 
     /// What this could not see.
-    pub fn what_is_missing(&self, held: u64, missing: &mut Vec<Missing>) {
+    pub(crate) fn what_is_missing(&self, held: u64, missing: &mut Vec<Missing>) {
         if let Some(errno) = self.memory.and_then(M::refused) {
             missing.push(refusal(errno, "the process's memory"));
         }

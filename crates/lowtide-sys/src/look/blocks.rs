@@ -18,7 +18,7 @@ const WORTH_ASKING: u64 = 1 << 20;
 
 impl<M: Memory> Anon<'_, M> {
     /// Blocks of their own, between what is claimed already.
-    pub fn blocks(
+    pub(super) fn blocks(
         &mut self,
         mapping: &Mapping,
         pages: &Pages,
@@ -75,7 +75,7 @@ impl<M: Memory> Anon<'_, M> {
     }
 
     /// Takes a block into account, as far as it lies in this mapping.
-    pub fn block(
+    pub(super) fn block(
         &mut self,
         blocks: &mut Blocks,
         block: Block,
@@ -92,7 +92,7 @@ impl<M: Memory> Anon<'_, M> {
     /// A mapping that is too long to be gone through: only its first pages are asked for, because the
     /// kernel puts what is new below what is older. Finds the block that makes it long and those below,
     /// and returns their resident bytes.
-    pub fn long(&mut self, mapping: &Mapping, name: &str, open: Option<Block>) -> u64 {
+    pub(super) fn long(&mut self, mapping: &Mapping, name: &str, open: Option<Block>) -> u64 {
         let Some(memory) = self.memory else {
             return 0;
         };

@@ -14,7 +14,7 @@ use super::taxonomy::{self, Sort};
 use crate::memory::{Mapping, Memory};
 
 /// All of a process's memory but what is swapped out.
-pub struct Holdings {
+pub(super) struct Holdings {
     pub ledger: Ledger,
     /// `None` if something kept us from finding every piece: half a list would look like pieces that came
     /// or went between two looks.
@@ -29,7 +29,7 @@ pub struct Holdings {
 
 impl Holdings {
     /// Without `memory`, mappings are all that is told apart.
-    pub fn of(subject: &Subject, memory: Option<&impl Memory>) -> Result<Holdings, GapWhy> {
+    pub(super) fn of(subject: &Subject, memory: Option<&impl Memory>) -> Result<Holdings, GapWhy> {
         let mut anon = Anon::new(subject, memory);
         let mut counts = Counts {
             maps: subject.mappings.list.len() as u64,

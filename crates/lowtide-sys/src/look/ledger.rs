@@ -10,7 +10,7 @@ use lowtide_core::units::{Bytes, show_bytes};
 const MEMBERS: usize = 24;
 
 #[derive(Debug, Default)]
-pub struct Ledger {
+pub(crate) struct Ledger {
     parts: BTreeMap<MemoryClass, Account>,
 }
 
@@ -23,13 +23,13 @@ struct Account {
 
 impl Ledger {
     /// Adds bytes that have no member worth naming.
-    pub fn add(&mut self, class: MemoryClass, bytes: u64) {
+    pub(crate) fn add(&mut self, class: MemoryClass, bytes: u64) {
         if bytes > 0 {
             self.parts.entry(class).or_default().bytes += bytes;
         }
     }
 
-    pub fn add_member(&mut self, class: MemoryClass, name: &str, count: u64, bytes: u64) {
+    pub(crate) fn add_member(&mut self, class: MemoryClass, name: &str, count: u64, bytes: u64) {
         if bytes == 0 {
             return;
         }
@@ -47,13 +47,13 @@ impl Ledger {
         }
     }
 
-    pub fn add_blocks(&mut self, class: MemoryClass, blocks: &Blocks) {
+    pub(crate) fn add_blocks(&mut self, class: MemoryClass, blocks: &Blocks) {
         for (name, count, bytes) in blocks.classes() {
             self.add_member(class, &name, count, bytes);
         }
     }
 
-    pub fn into_parts(self) -> Vec<Part> {
+    pub(crate) fn into_parts(self) -> Vec<Part> {
         let part = |(class, account): (MemoryClass, Account)| {
             let mut members: Vec<PartMember> = account
                 .members
@@ -75,7 +75,7 @@ impl Ledger {
 /// Blocks of an allocator, counted by size: exact up to 1 KiB, then eight classes for each doubling, so
 /// that a class has the same name in every look.
 #[derive(Clone, Debug, Default)]
-pub struct Blocks {
+pub(crate) struct Blocks {
     classes: Vec<(u64, u64)>,
     pub bytes: u64,
 }
@@ -86,7 +86,7 @@ const EXACT_CLASSES: u64 = EXACT / STEP;
 
 impl Blocks {
     /// `bytes` are the resident ones of the blocks.
-    pub fn add(&mut self, size: u64, count: u64, bytes: u64) {
+    pub(crate) fn add(&mut self, size: u64, count: u64, bytes: u64) {
         let index = Blocks::class(size) as usize;
         if self.classes.len() <= index {
             self.classes.resize(index + 1, (0, 0));
@@ -115,7 +115,7 @@ impl Blocks {
         format!("blocks of {} to {}", edge(8 + eighth), edge(9 + eighth))
     }
 
-    pub fn classes(&self) -> impl Iterator<Item = (String, u64, u64)> {
+    pub(crate) fn classes(&self) -> impl Iterator<Item = (String, u64, u64)> {
         let seen = self.classes.iter().enumerate();
         // The rest of a block that began in another mapping has bytes, but counts as none.
         seen.filter(|(_, (count, bytes))| *count + *bytes > 0)

@@ -12,14 +12,14 @@ use crate::proc::Proc;
 
 /// Programs and libraries, and where their writable data lies.
 #[derive(Debug, Default)]
-pub struct Programs {
+pub(super) struct Programs {
     /// Their names.
     pub files: HashSet<String>,
     /// Ascending.
     pub data: Vec<(u64, u64)>,
 }
 
-pub fn find(proc: &Proc, pid: u32, mappings: &Mappings, sorts: &[Sort]) -> Programs {
+pub(super) fn find(proc: &Proc, pid: u32, mappings: &Mappings, sorts: &[Sort]) -> Programs {
     let mut programs = Programs::default();
     let page = rustix::param::page_size() as u64;
     let mut bases: HashMap<&str, &Mapping> = HashMap::new();
@@ -60,7 +60,7 @@ pub fn find(proc: &Proc, pid: u32, mappings: &Mappings, sorts: &[Sort]) -> Progr
 const MOST_INTERPRETERS: usize = 4;
 
 /// The version of the interpreter: CPython exports it from 3.11 on, before that only names of files tell.
-pub fn python_version(
+pub(crate) fn python_version(
     proc: &Proc,
     pid: u32,
     mappings: &Mappings,

@@ -19,24 +19,24 @@ const AT_ONCE: usize = 1024;
 
 /// Sizes of pools and arenas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shape {
+pub(super) struct Shape {
     pub pool: u64,
     pub arena: u64,
 }
 
 impl Shape {
     /// Up to 3.9.
-    pub const SMALL: Shape = Shape {
+    pub(super) const SMALL: Shape = Shape {
         pool: 4 << 10,
         arena: 256 << 10,
     };
     /// From 3.10 on, which finds arenas by a tree of addresses.
-    pub const LARGE: Shape = Shape {
+    pub(super) const LARGE: Shape = Shape {
         pool: 16 << 10,
         arena: 1 << 20,
     };
 
-    pub fn of(minor: u32) -> Shape {
+    pub(super) fn of(minor: u32) -> Shape {
         if minor < 10 {
             Shape::SMALL
         } else {
@@ -47,7 +47,7 @@ impl Shape {
 
 /// What is in the pools of one mapping.
 #[derive(Debug, Default)]
-pub struct Pools {
+pub(super) struct Pools {
     pub live: Blocks,
     /// Resident in arenas and not live.
     pub slack: u64,
@@ -81,7 +81,7 @@ fn pool(head: &[u8; HEAD], shape: Shape) -> Option<Pool> {
 
 /// Scans the resident pages of one mapping. `huge`: it has huge pages, where memory that was never
 /// touched is resident all the same.
-pub fn scan(memory: &impl Memory, pages: &Pages, shape: Shape, huge: bool) -> Pools {
+pub(super) fn scan(memory: &impl Memory, pages: &Pages, shape: Shape, huge: bool) -> Pools {
     let mut pools = Pools::default();
     let mut arenas: HashMap<u32, (u64, u64)> = HashMap::new();
     let mut spans: Vec<(u64, u64)> = Vec::new();

@@ -16,7 +16,7 @@ use crate::memory::{Mapping, files};
 use crate::proc::Proc;
 
 /// Smaller pieces end no growth that is worth a verdict, and there are many of them.
-pub const SMALLEST: u64 = 16 << 20;
+pub(crate) const SMALLEST: u64 = 16 << 20;
 /// Enough to find in two looks the piece that grew, few enough to record. Also how many files are asked
 /// for their size.
 const MOST: usize = 32;
@@ -24,7 +24,7 @@ const MOST: usize = 32;
 const BLOCK: u64 = 512;
 
 #[derive(Debug, Default)]
-pub struct Reserves {
+pub(super) struct Reserves {
     blocks: Vec<Reserved>,
     /// By device and inode: one file can be mapped many times.
     shared: HashMap<((u32, u32), u64), Shared>,
@@ -45,7 +45,7 @@ struct Shared {
 
 impl Reserves {
     /// Part of a block of `malloc`; the parts of one come in a row.
-    pub fn add_block(&mut self, block: Block, touched: u64) {
+    pub(crate) fn add_block(&mut self, block: Block, touched: u64) {
         if block.size < SMALLEST {
             return;
         }
@@ -61,7 +61,7 @@ impl Reserves {
     }
 
     /// A mapping of shared memory.
-    pub fn add_shared(&mut self, mapping: &Mapping, name: &str) {
+    pub(crate) fn add_shared(&mut self, mapping: &Mapping, name: &str) {
         // ZGC keeps the heap of a Java machine in shared memory: that is an arena.
         if !mapping.shared || name.starts_with("/memfd:java_heap") {
             return;
@@ -95,7 +95,7 @@ impl Reserves {
     }
 
     /// The largest pieces.
-    pub fn finish(self, proc: &Proc, pid: u32) -> Vec<Reserved> {
+    pub(super) fn finish(self, proc: &Proc, pid: u32) -> Vec<Reserved> {
         let mut shared: Vec<Shared> = self.shared.into_values().collect();
         shared.retain(|file| !file.execute && file.to - file.from >= SMALLEST);
         shared.sort_by_key(|file| (u64::MAX - (file.to - file.from), file.first.start));

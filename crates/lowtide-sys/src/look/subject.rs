@@ -12,7 +12,7 @@ use crate::proc::{Proc, limits};
 const USUAL_STACK: u64 = 8 << 20;
 
 #[derive(Debug)]
-pub struct Subject {
+pub(super) struct Subject {
     pub mappings: Mappings,
     /// What each mapping is, in their order.
     pub sorts: Vec<Sort>,
@@ -24,7 +24,7 @@ pub struct Subject {
 }
 
 impl Subject {
-    pub fn new(proc: &Proc, pid: u32, mappings: Mappings) -> Subject {
+    pub(super) fn new(proc: &Proc, pid: u32, mappings: Mappings) -> Subject {
         let mut buffer = Vec::new();
         let sorter = match proc.read(pid, "mountinfo", &mut buffer) {
             Ok(()) => Sorter::new(&buffer),
@@ -47,7 +47,7 @@ impl Subject {
     }
 
     /// libc's writable data, where the state of the main heap lies.
-    pub fn libc(&self) -> Option<(u64, u64)> {
+    pub(crate) fn libc(&self) -> Option<(u64, u64)> {
         let found = self.mappings.list.iter().find(|mapping| {
             mapping.write && mapping.anon > 0 && taxonomy::is_libc(self.mappings.name(mapping))
         })?;
@@ -56,7 +56,7 @@ impl Subject {
 
     /// For every mapping, where the row of writable anonymous ones ends that it lies in: a block that goes
     /// on in the next mapping cannot go further than that.
-    pub fn reaches(&self) -> Vec<u64> {
+    pub(super) fn reaches(&self) -> Vec<u64> {
         let mut reaches = vec![0; self.mappings.list.len()];
         let mut above: Option<(u64, u64)> = None;
         let mappings = self.mappings.list.iter().zip(&self.sorts);

@@ -7,7 +7,7 @@ use lowtide_core::look::{Allocator, Pool};
 
 /// The first sorting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sort {
+pub(super) enum Sort {
     /// Grown by `brk`: glibc's main heap, as a rule.
     Heap,
     Anon,
@@ -22,14 +22,14 @@ pub enum Sort {
 
 /// What can be said of a process's mappings as a whole.
 #[derive(Debug, Default)]
-pub struct Sorter {
+pub(super) struct Sorter {
     /// Devices of mounted tmpfs file systems.
     tmpfs: HashSet<(u32, u32)>,
 }
 
 impl Sorter {
     /// From `/proc/PID/mountinfo`.
-    pub fn new(mountinfo: &[u8]) -> Sorter {
+    pub(super) fn new(mountinfo: &[u8]) -> Sorter {
         let mut tmpfs = HashSet::new();
         for line in String::from_utf8_lossy(mountinfo).lines() {
             let Some((left, right)) = line.split_once(" - ") else {
@@ -46,7 +46,7 @@ impl Sorter {
         Sorter { tmpfs }
     }
 
-    pub fn sort(&self, device: (u32, u32), name: &str) -> Sort {
+    pub(super) fn sort(&self, device: (u32, u32), name: &str) -> Sort {
         match name {
             "" => Sort::Anon,
             "[heap]" => Sort::Heap,
@@ -70,7 +70,7 @@ impl Sorter {
 
 /// The name under which shared memory is added up: `/dev/shm/torch_123_4_5` and its thousand siblings
 /// are `/dev/shm/torch_*`.
-pub fn shared_name(name: &str) -> String {
+pub(crate) fn shared_name(name: &str) -> String {
     let name = name.trim_end_matches(" (deleted)");
     if name.starts_with("/SYSV") {
         return "System V shared memory".to_owned();
@@ -89,13 +89,13 @@ pub fn shared_name(name: &str) -> String {
 }
 
 /// The last component: paths are long and, on machines of others, nobody's business.
-pub fn file_name(name: &str) -> &str {
+pub(super) fn file_name(name: &str) -> &str {
     let name = name.trim_end_matches(" (deleted)");
     name.rsplit('/').next().unwrap_or(name)
 }
 
 /// Which allocator serves `malloc`: a preloaded one wins over that of the C library.
-pub fn allocator<'a>(names: impl Iterator<Item = &'a str>) -> Allocator {
+pub(super) fn allocator<'a>(names: impl Iterator<Item = &'a str>) -> Allocator {
     let mut found = Allocator::Unknown;
     for name in names {
         let file = file_name(name);
@@ -117,7 +117,7 @@ pub fn allocator<'a>(names: impl Iterator<Item = &'a str>) -> Allocator {
 }
 
 /// Libraries that keep arenas of their own, each once.
-pub fn pools<'a>(names: impl Iterator<Item = &'a str>, on_aarch64: bool) -> Vec<Pool> {
+pub(super) fn pools<'a>(names: impl Iterator<Item = &'a str>, on_aarch64: bool) -> Vec<Pool> {
     let found = names.filter_map(|name| pool(file_name(name)));
     // Elsewhere torch takes its tensors from malloc.
     let found: BTreeSet<Pool> = found
@@ -143,21 +143,21 @@ fn pool(file: &str) -> Option<Pool> {
 }
 
 /// glibc's own file; its name had the version in it up to 2.33.
-pub fn is_libc(name: &str) -> bool {
+pub(crate) fn is_libc(name: &str) -> bool {
     let file = file_name(name);
     file == "libc.so.6" || file.starts_with("libc-2.")
 }
 
 /// The interpreter of a process, told by its files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Python {
+pub(super) struct Python {
     /// `11` of Python 3.11.
     pub minor: Option<u32>,
     /// Built without the GIL: small objects come from mimalloc.
     pub free_threaded: bool,
 }
 
-pub fn python<'a>(names: impl Iterator<Item = &'a str>) -> Option<Python> {
+pub(super) fn python<'a>(names: impl Iterator<Item = &'a str>) -> Option<Python> {
     let mut found: Option<Python> = None;
     for name in names {
         let file = file_name(name);

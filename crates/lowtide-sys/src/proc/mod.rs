@@ -59,7 +59,7 @@ impl Proc {
     }
 
     /// Opens a file that belongs to no process, such as `meminfo`.
-    pub fn open_global(&self, file: &str) -> Result<OwnedFd, Errno> {
+    pub(crate) fn open_global(&self, file: &str) -> Result<OwnedFd, Errno> {
         self.open_name(file)
     }
 
@@ -77,7 +77,7 @@ impl Proc {
         read_all(&self.open(pid, file)?, buffer)
     }
 
-    pub fn read_global(&self, file: &str, buffer: &mut Vec<u8>) -> Result<(), Errno> {
+    pub(crate) fn read_global(&self, file: &str, buffer: &mut Vec<u8>) -> Result<(), Errno> {
         read_all(&self.open_global(file)?, buffer)
     }
 
@@ -113,7 +113,7 @@ impl Proc {
     }
 
     /// The names of a process's threads, at most `most` of them.
-    pub fn thread_names(&self, pid: u32, most: usize) -> Vec<Vec<u8>> {
+    pub(crate) fn thread_names(&self, pid: u32, most: usize) -> Vec<Vec<u8>> {
         let mut threads = Vec::new();
         if let Ok(directory) = self.open(pid, "task") {
             let _ = each_name(&directory, |name| {
@@ -156,7 +156,7 @@ fn each_name(directory: &OwnedFd, mut each: impl FnMut(&[u8])) -> Result<(), Err
 
 /// Reads a file from its start into `buffer`, replacing what was there. The buffer keeps its
 /// capacity, so that a second read of the same file allocates nothing.
-pub fn read_all(file: &OwnedFd, buffer: &mut Vec<u8>) -> Result<(), Errno> {
+pub(crate) fn read_all(file: &OwnedFd, buffer: &mut Vec<u8>) -> Result<(), Errno> {
     /// Most of what we read every tick is shorter than this.
     const FIRST: usize = 4096;
     buffer.clear();
@@ -176,7 +176,7 @@ pub fn read_all(file: &OwnedFd, buffer: &mut Vec<u8>) -> Result<(), Errno> {
 
 /// Reads a file that the kernel hands over in one piece (`stat`, `status`: one record, and the
 /// kernel's buffer grows until the record fits). It saves the second call that finds the end.
-pub fn read_record(file: &OwnedFd, buffer: &mut Vec<u8>) -> Result<(), Errno> {
+pub(crate) fn read_record(file: &OwnedFd, buffer: &mut Vec<u8>) -> Result<(), Errno> {
     /// `status` is about 1.5 kB; a user in thousands of groups makes it longer.
     const ROOM: usize = 16 * 1024;
     buffer.clear();

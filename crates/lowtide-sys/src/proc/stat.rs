@@ -34,7 +34,7 @@ pub struct Stat<'a> {
 const PF_KTHREAD: u64 = 0x0020_0000;
 
 impl Stat<'_> {
-    pub fn is_kernel_thread(&self) -> bool {
+    pub(crate) fn is_kernel_thread(&self) -> bool {
         self.flags & PF_KTHREAD != 0
     }
 

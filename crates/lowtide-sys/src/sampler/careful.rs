@@ -76,7 +76,7 @@ enum Need {
 }
 
 impl Careful {
-    pub fn new(budget: Share, page: u64) -> Careful {
+    pub(super) fn new(budget: Share, page: u64) -> Careful {
         let credit = if budget.0 > 0.0 {
             FIRST_CREDIT.0 as f64
         } else {
@@ -101,7 +101,7 @@ impl Careful {
     }
 
     /// Takes as many readings as the credit allows.
-    pub fn read_some(
+    pub(crate) fn read_some(
         &mut self,
         proc: &Proc,
         now: Micros,

@@ -90,7 +90,7 @@ struct Past {
 }
 
 impl Tracked {
-    pub fn new(id: ProcId, parent: Option<ProcId>, now: Micros) -> Tracked {
+    pub(super) fn new(id: ProcId, parent: Option<ProcId>, now: Micros) -> Tracked {
         Tracked {
             member: Member {
                 id,
@@ -119,12 +119,12 @@ impl Tracked {
         }
     }
 
-    pub fn id(&self) -> ProcId {
+    pub(super) fn id(&self) -> ProcId {
         self.member.id
     }
 
     /// Reads the cheap counters. `keep` says whether files may stay open.
-    pub fn read(
+    pub(super) fn read(
         &mut self,
         proc: &Proc,
         units: Units,
@@ -248,12 +248,12 @@ impl Tracked {
     }
 
     /// How much the held memory has risen lately.
-    pub fn growth(&self) -> Bytes {
+    pub(super) fn growth(&self) -> Bytes {
         self.reading.held().saturating_sub(self.older.held)
     }
 
     /// Cores used lately.
-    pub fn cores(&self, now: Micros) -> f64 {
+    pub(super) fn cores(&self, now: Micros) -> f64 {
         let wall = now.since(self.older.at).seconds();
         if wall <= 0.0 {
             return 0.0;
@@ -268,7 +268,7 @@ impl Tracked {
     }
 
     /// Gathers facts anew; tells whether anything is different.
-    pub fn gather(
+    pub(super) fn gather(
         &mut self,
         proc: &Proc,
         now: Micros,
@@ -310,7 +310,7 @@ impl Tracked {
         different
     }
 
-    pub fn kinfolk(&self) -> Kinfolk {
+    pub(crate) fn kinfolk(&self) -> Kinfolk {
         Kinfolk {
             family: self.family,
             exe: self.member.facts.exe.clone(),
@@ -318,18 +318,18 @@ impl Tracked {
         }
     }
 
-    pub fn rlimits(&self, proc: &Proc, buffer: &mut Vec<u8>) -> limits::Limits {
+    pub(crate) fn rlimits(&self, proc: &Proc, buffer: &mut Vec<u8>) -> limits::Limits {
         match proc.read(self.member.id.pid, "limits", buffer) {
             Ok(()) => limits::parse(buffer),
             Err(_) => limits::Limits::default(),
         }
     }
 
-    pub fn note_pss(&mut self, pss: Pss) {
+    pub(crate) fn note_pss(&mut self, pss: Pss) {
         self.reading.pss = Some(pss);
     }
 
-    pub fn open_files(&self) -> usize {
+    pub(super) fn open_files(&self) -> usize {
         usize::from(self.stat_file.is_some()) + usize::from(self.status_file.is_some())
     }
 }

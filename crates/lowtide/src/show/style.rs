@@ -28,7 +28,8 @@ pub(crate) enum Paint {
 }
 
 impl Style {
-    /// Nothing but characters: for files, tests and pipes.
+    /// Nothing but characters.
+    #[cfg(test)]
     pub(crate) const PLAIN: Style = Style {
         width: WIDTH,
         colour: false,

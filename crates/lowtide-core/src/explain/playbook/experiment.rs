@@ -72,7 +72,7 @@ impl To {
 }
 
 impl Trial {
-    pub fn on(&self, signs: &Signs) -> Experiment {
+    pub(crate) fn on(&self, signs: &Signs) -> Experiment {
         let changes = self.change.of(&signs.job);
         Experiment {
             says: self.says.to_owned(),

@@ -38,21 +38,21 @@ pub(crate) enum Sign {
 }
 
 impl Sign {
-    pub fn seen(&self) -> Option<String> {
+    pub(crate) fn seen(&self) -> Option<String> {
         match self {
             Sign::Seen(says) => Some(says.clone()),
             _ => None,
         }
     }
 
-    pub fn not(&self) -> Option<&str> {
+    pub(crate) fn not(&self) -> Option<&str> {
         match self {
             Sign::Not(says) => Some(says),
             _ => None,
         }
     }
 
-    pub fn unknown(&self) -> Option<&str> {
+    pub(crate) fn unknown(&self) -> Option<&str> {
         match self {
             Sign::Unknown(says) | Sign::Open(says) => Some(says),
             _ => None,

@@ -15,10 +15,15 @@ use crate::judge::would_change;
 use crate::units::show_bytes;
 use crate::verdict::{Axis, Bound, BoundKind, Verdict};
 
-pub const RULE: Rule = Rule::named("first pass over the data");
+pub(crate) const RULE: Rule = Rule::named("first pass over the data");
 
 /// Growth within the first epoch proves nothing: it has to go on after its end.
-pub fn unless_it_outlasts(axis: Axis, line: &FloorLine, tail: &Tail, epoch: Epoch) -> Option<Lack> {
+pub(crate) fn unless_it_outlasts(
+    axis: Axis,
+    line: &FloorLine,
+    tail: &Tail,
+    epoch: Epoch,
+) -> Option<Lack> {
     let goes_on = outlasts(line, tail.from, epoch.end(), epoch.faded_at());
     (tail.from < epoch.end() && !goes_on).then(|| Lack {
         says: RULE.says(format!(
@@ -30,7 +35,7 @@ pub fn unless_it_outlasts(axis: Axis, line: &FloorLine, tail: &Tail, epoch: Epoc
 }
 
 /// Growth that may be a first pass, or a later one that began with it, until `needed`.
-pub fn nothing_has_passed_it(axis: Axis, tail: &Tail, epoch: Epoch, needed: f64) -> Ending {
+pub(crate) fn nothing_has_passed_it(axis: Axis, tail: &Tail, epoch: Epoch, needed: f64) -> Ending {
     Ending::Open {
         says: RULE.says(format!(
             "it grows since {}; an epoch is {}, and nothing has passed it yet",

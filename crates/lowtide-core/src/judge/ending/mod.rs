@@ -20,7 +20,7 @@ use rounds::Rounds;
 
 /// What is known of the end of growth that is shown.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Ending {
+pub(super) enum Ending {
     /// It should have ended and did not.
     Passed(Evidence),
     /// Nobody knows; and where it will be known, if it goes on like this.
@@ -32,7 +32,7 @@ pub enum Ending {
 
 /// What can be known beside the growth itself.
 #[derive(Clone, Copy, Debug)]
-pub struct Knowledge<'a> {
+pub(super) struct Knowledge<'a> {
     pub axis: Axis,
     /// The line that grows.
     pub line: &'a FloorLine,

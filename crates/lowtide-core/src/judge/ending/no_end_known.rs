@@ -4,10 +4,10 @@
 use super::Ending;
 use crate::judge::rule::Rule;
 
-pub const RULE: Rule = Rule::named("no end is known");
+pub(crate) const RULE: Rule = Rule::named("no end is known");
 
 /// Steps of which nobody knows how long they take.
-pub fn without_a_clock(lasted: &str) -> Ending {
+pub(crate) fn without_a_clock(lasted: &str) -> Ending {
     Ending::Open {
         says: RULE.says(format!(
             "the same pace for {lasted}; a first pass over the data or a store that fills looks the same"
@@ -16,7 +16,7 @@ pub fn without_a_clock(lasted: &str) -> Ending {
     }
 }
 
-pub fn until(lasted: &str, fills: &str, decides_at: f64) -> Ending {
+pub(crate) fn until(lasted: &str, fills: &str, decides_at: f64) -> Ending {
     Ending::Open {
         says: RULE.says(format!(
             "the same pace for {lasted}; a first pass over the data or a store that fills looks the same for up to {fills}"

@@ -9,7 +9,7 @@ use crate::judge::tail::Tail;
 use crate::judge::words::{epoch_length, place};
 use crate::stats;
 
-pub const RULE: Rule = Rule::named("growth outlasts the epoch");
+pub(crate) const RULE: Rule = Rule::named("growth outlasts the epoch");
 
 /// Half an epoch before the newest piece of growth belongs to it if it rose at this share of its pace, ...
 const NO_PAUSE: f64 = 0.5;
@@ -23,7 +23,7 @@ const SEEN_LATE: f64 = 1.5;
 const KEEPS_PACE: f64 = 0.7;
 
 /// Whether growth that began at `since` goes on after `end` at the pace it had until `first_end`.
-pub fn outlasts(line: &FloorLine, since: f64, first_end: f64, end: f64) -> bool {
+pub(crate) fn outlasts(line: &FloorLine, since: f64, first_end: f64, end: f64) -> bool {
     let slope = |part: &FloorLine| {
         (part.len() >= LEAST_PIECE)
             .then(|| stats::fit(&part.xs, &part.ys))

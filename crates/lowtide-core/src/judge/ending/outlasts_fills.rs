@@ -7,7 +7,7 @@ use crate::judge::words::stretch;
 use crate::units::show_duration;
 use crate::verdict::Axis;
 
-pub const RULE: Rule = Rule::named("growth outlasts what fills");
+pub(crate) const RULE: Rule = Rule::named("growth outlasts what fills");
 
 /// How long a store takes to fill. The longest straight fills of the shared logs, replay buffers, take
 /// half an hour: six times that. How much the growth is against the process says nothing: a cache beside

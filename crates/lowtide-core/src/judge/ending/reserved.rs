@@ -10,7 +10,7 @@ use crate::point::Reserve;
 use crate::units::show_bytes;
 use crate::verdict::{Bound, BoundKind, Certainty, Class, Verdict};
 
-pub const RULE: Rule = Rule::named("reserved memory is being touched");
+pub(crate) const RULE: Rule = Rule::named("reserved memory is being touched");
 
 /// An end counts if this share of the growth lies inside it.
 const EXPLAINS: f64 = 0.9;

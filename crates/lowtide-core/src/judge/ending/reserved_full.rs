@@ -6,9 +6,9 @@ use crate::judge::rule::Rule;
 use crate::point::Reserve;
 use crate::units::show_bytes;
 
-pub const RULE: Rule = Rule::named("reserved memory is full");
+pub(crate) const RULE: Rule = Rule::named("reserved memory is full");
 
-pub fn past_its_end(reserve: &Reserve) -> Ending {
+pub(crate) fn past_its_end(reserve: &Reserve) -> Ending {
     Ending::Open {
         says: RULE.says(format!(
             "{}; the floor is past {}, where that ends",

@@ -11,7 +11,7 @@ use crate::stats;
 use crate::units::show_bytes;
 use crate::verdict::Evidence;
 
-pub const RULE: Rule = Rule::named("growth in rounds");
+pub(crate) const RULE: Rule = Rule::named("growth in rounds");
 
 /// Rounds that must each have added to it. Pools of the last checkpoints or the best results keep three to
 /// five, those of snapshots that are averaged or played against up to ten. Not told apart: a small part
@@ -32,7 +32,7 @@ const LEAST_BETWEEN: usize = 2;
 
 /// Growth that comes with rounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Rounds {
+pub(crate) struct Rounds {
     pub kind: RoundKind,
     /// Rounds that added to it.
     pub count: usize,
@@ -51,7 +51,7 @@ struct Rise {
 
 impl Rounds {
     /// By evaluations, saves or ends of epochs, whichever carry it.
-    pub fn of_any(
+    pub(crate) fn of_any(
         line: &FloorLine,
         tail: &Tail,
         rounds: &[Round],
@@ -148,12 +148,12 @@ impl Rounds {
         })
     }
 
-    pub fn are_enough(&self) -> bool {
+    pub(crate) fn are_enough(&self) -> bool {
         self.steady && self.count >= ENOUGH
     }
 
     /// What a round is called.
-    pub fn name(&self) -> &'static str {
+    pub(crate) fn name(&self) -> &'static str {
         match self.kind {
             RoundKind::Evaluation => "evaluation",
             RoundKind::Save => "save",
@@ -161,7 +161,7 @@ impl Rounds {
         }
     }
 
-    pub fn says(&self) -> Evidence {
+    pub(crate) fn says(&self) -> Evidence {
         let why = match self.are_enough() {
             true => "the same work again has nothing new to keep".to_owned(),
             false => {

@@ -7,13 +7,13 @@ use crate::judge::rule::Rule;
 use crate::judge::words::{epoch_length, place};
 use crate::verdict::{Bound, BoundKind, Certainty, Growth, Verdict};
 
-pub const RULE: Rule = Rule::named("growth ends at the epoch");
+pub(crate) const RULE: Rule = Rule::named("growth ends at the epoch");
 
 /// Growth that stopped this close to the end of the epoch (as a share of it) stopped with it.
 const WITH_THE_EPOCH: f64 = 0.15;
 
 /// Whether growth that stopped at `x` stopped with the epoch, on a line whose points lie so far apart.
-pub fn ended_with(epoch: &Epoch, x: f64, spacing: f64) -> bool {
+pub(crate) fn ended_with(epoch: &Epoch, x: f64, spacing: f64) -> bool {
     (x - epoch.end()).abs() <= (WITH_THE_EPOCH * epoch.steps).max(spacing)
 }
 

@@ -8,7 +8,7 @@ use crate::judge::words::{pace, place};
 use crate::judge::would_change;
 use crate::verdict::Verdict;
 
-pub const RULE: Rule = Rule::named("flatness is not shown");
+pub(crate) const RULE: Rule = Rule::named("flatness is not shown");
 
 /// It may be shown after as long again, or after this share of what was watched.
 const LONGER: f64 = 0.25;

@@ -7,17 +7,17 @@ use crate::judge::tail::Tail;
 use crate::judge::words::{pace, place, stretch};
 use crate::verdict::{Axis, Evidence};
 
-pub const RULE: Rule = Rule::named("floor is flat");
+pub(crate) const RULE: Rule = Rule::named("floor is flat");
 
 /// Even at its upper bound the floor must need more than this many runs to double.
-pub const HORIZON: f64 = 10.0;
+pub(crate) const HORIZON: f64 = 10.0;
 /// Valleys of a saw-tooth are level when their slope may be nothing and would lift them by this share
 /// of the teeth at most.
 const SHARE_OF_DEPTH: f64 = 0.2;
 /// The flat part has lasted at least this share of what was watched.
 const LEAST_FLAT: f64 = 0.2;
 
-pub fn says(axis: Axis, tail: &Tail, creeps: bool) -> Evidence {
+pub(crate) fn says(axis: Axis, tail: &Tail, creeps: bool) -> Evidence {
     let creeps = if creeps {
         ": it creeps, too slowly to matter within ten times this run"
     } else {
@@ -35,7 +35,7 @@ impl Plateau {
     /// The longest end of the line that is shown to be flat, of the plateau and the other ends.
     /// `depth` is that of the saw-teeth, 0 without; an end that `grows` is not flat, however slow: it
     /// may meet the limit.
-    pub fn flat(
+    pub(crate) fn flat(
         &self,
         line: &FloorLine,
         tails: &[Tail],

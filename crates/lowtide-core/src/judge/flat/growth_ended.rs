@@ -8,7 +8,7 @@ use crate::judge::words::place;
 use crate::units::show_bytes;
 use crate::verdict::{Axis, Evidence};
 
-pub const RULE: Rule = Rule::named("growth ended");
+pub(crate) const RULE: Rule = Rule::named("growth ended");
 
 /// A floor that rose by less than this share of its level did not warm up.
 const LEAST_RISE: f64 = 0.08;
@@ -23,7 +23,7 @@ const STAIR: f64 = 0.02;
 /// ... or as so many times its noise.
 const STAIR_NOISE: f64 = 2.0;
 
-pub fn says(axis: Axis, plateau: &Plateau, at: f64) -> Evidence {
+pub(crate) fn says(axis: Axis, plateau: &Plateau, at: f64) -> Evidence {
     RULE.says(format!(
         "{} until {}, then level",
         show_bytes(plateau.rise),
@@ -33,13 +33,18 @@ pub fn says(axis: Axis, plateau: &Plateau, at: f64) -> Evidence {
 
 impl Plateau {
     /// The least rise that is a warm-up.
-    pub fn least_rise(&self) -> f64 {
+    pub(crate) fn least_rise(&self) -> f64 {
         LEAST_RISE * self.level
     }
 
     /// The flat end may be a stair of a growth that goes on: it is no longer than the stairs before it, or
     /// what came before it, for as long, grew at a pace that the end's upper bound still allows.
-    pub fn may_go_on(&self, line: &FloorLine, flat: &Tail, grows: impl Fn(&Tail) -> bool) -> bool {
+    pub(crate) fn may_go_on(
+        &self,
+        line: &FloorLine,
+        flat: &Tail,
+        grows: impl Fn(&Tail) -> bool,
+    ) -> bool {
         let risen = self.rise > self.least_rise();
         if risen && flat.length() < LONGER * self.usual_pause(line) {
             return true;

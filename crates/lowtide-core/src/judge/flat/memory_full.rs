@@ -10,12 +10,12 @@ use crate::judge::would_change;
 use crate::units::show_bytes;
 use crate::verdict::Verdict;
 
-pub const RULE: Rule = Rule::named("memory is full");
+pub(crate) const RULE: Rule = Rule::named("memory is full");
 
 /// From this share of the limit on, reclaim and swapping flatten any curve.
 const FULL: f64 = 0.95;
 
-pub fn is_full(level: f64, limit: Option<f64>) -> bool {
+pub(crate) fn is_full(level: f64, limit: Option<f64>) -> bool {
     limit.is_some_and(|limit| level >= FULL * limit)
 }
 

@@ -25,7 +25,7 @@ const LEVEL: f64 = 0.5;
 
 /// The end of the line since it reached its last level.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Plateau {
+pub(crate) struct Plateau {
     pub tail: Tail,
     pub level: f64,
     /// Rise from the lowest floor before it; 0 when there was none.
@@ -34,7 +34,7 @@ pub struct Plateau {
 }
 
 impl Plateau {
-    pub fn of(line: &FloorLine, noise: f64) -> Option<Plateau> {
+    pub(crate) fn of(line: &FloorLine, noise: f64) -> Option<Plateau> {
         let n = line.len();
         let smooth = line.smooth();
         let newest = line
@@ -60,7 +60,7 @@ impl Plateau {
     }
 
     /// Where the growth before the plateau meets it, and the pace of that growth.
-    pub fn knee(&self, line: &FloorLine) -> (f64, f64) {
+    pub(crate) fn knee(&self, line: &FloorLine) -> (f64, f64) {
         let (from, reached) = (self.lowest, self.tail.start);
         let mean = self.rise / (line.xs[reached] - line.xs[from]).max(f64::MIN_POSITIVE);
         if reached < from + 2 {

@@ -6,7 +6,7 @@ use crate::stats;
 use crate::units::show_bytes;
 use crate::verdict::Evidence;
 
-pub const RULE: Rule = Rule::named("spikes");
+pub(crate) const RULE: Rule = Rule::named("spikes");
 
 /// The first part of what was watched, as a share of it: loading peaks, and what comes down with them,
 /// belong to start-up.
@@ -18,19 +18,19 @@ const NAMED: f64 = 0.1;
 const LARGE: f64 = 0.25;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Swing {
+pub(crate) struct Swing {
     /// The largest rise of a crest over the floors on both sides of it.
     pub highest: f64,
     pub level: f64,
 }
 
 /// The line after start-up.
-pub fn body(line: &FloorLine) -> FloorLine {
+pub(crate) fn body(line: &FloorLine) -> FloorLine {
     line.from(line.first_x() + START_UP * line.span())
 }
 
 impl Swing {
-    pub fn of(line: &FloorLine) -> Option<Swing> {
+    pub(crate) fn of(line: &FloorLine) -> Option<Swing> {
         let body = body(line);
         let level = stats::median(&mut body.ys.clone())?;
         // What only rises comes down to no later floor, and what only falls rose from no earlier one.
@@ -47,7 +47,7 @@ impl Swing {
         Some(Swing { highest, level })
     }
 
-    pub fn says(&self) -> Evidence {
+    pub(crate) fn says(&self) -> Evidence {
         RULE.says(format!(
             "excursions of up to {} over a floor of {} come down again",
             show_bytes(self.highest),
@@ -55,11 +55,11 @@ impl Swing {
         ))
     }
 
-    pub fn named(&self) -> bool {
+    pub(crate) fn named(&self) -> bool {
         self.highest > NAMED * self.level
     }
 
-    pub fn large(&self) -> bool {
+    pub(crate) fn large(&self) -> bool {
         self.highest > LARGE * self.level
     }
 }

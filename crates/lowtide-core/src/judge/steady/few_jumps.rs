@@ -5,14 +5,14 @@ use crate::judge::rule::Rule;
 use crate::judge::tail::Tail;
 use crate::units::show_bytes;
 
-pub const RULE: Rule = Rule::named("growth in few jumps");
+pub(crate) const RULE: Rule = Rule::named("growth in few jumps");
 
 /// Rises that carry the growth: four stairs may be a heap that resizes itself.
 const LEAST_RISES: f64 = 5.0;
 /// Valleys differ in depth by nature, which concentrates the rises.
 const LEAST_VALLEY_RISES: f64 = 3.5;
 
-pub fn lacks(growing: &GrowingEnd<'_>, tail: &Tail) -> Option<Lack> {
+pub(crate) fn lacks(growing: &GrowingEnd<'_>, tail: &Tail) -> Option<Lack> {
     let least = match growing.toothed {
         true => LEAST_VALLEY_RISES,
         false => LEAST_RISES,

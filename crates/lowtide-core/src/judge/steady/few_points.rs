@@ -5,23 +5,23 @@ use crate::judge::rule::Rule;
 use crate::judge::tail::Tail;
 use crate::judge::words::percent;
 
-pub const RULE: Rule = Rule::named("few points");
+pub(crate) const RULE: Rule = Rule::named("few points");
 
 /// Below this many points of the floor nothing is decided: no interval of a slope says much.
-pub const LEAST_TO_DECIDE: usize = 6;
+pub(crate) const LEAST_TO_DECIDE: usize = 6;
 /// Floor points that a straight line needs: 5 or 6 points in a row are a coincidence that people
 /// post (and withdraw); 12 are what the shortest confirmed leak of the shared traces has.
 const LEAST_POINTS: usize = 12;
 /// Valleys of a saw-tooth are work cycles already: each is a collection that could not free it.
 const LEAST_VALLEYS: usize = 6;
 /// Below this many points only a large growth counts ...
-pub const FEW: usize = 24;
+pub(crate) const FEW: usize = 24;
 /// ... of at least this share of the level. A writer that keeps metadata until its file is closed
 /// showed 17 points in a line and 13 %.
-pub const LARGE: f64 = 0.2;
+pub(crate) const LARGE: f64 = 0.2;
 
 /// Too few points to say more than that they rise, or not even that.
-pub fn nothing_is_decided(points: usize) -> Lack {
+pub(crate) fn nothing_is_decided(points: usize) -> Lack {
     Lack {
         says: RULE.says(format!(
             "{points} points of the floor; nothing is decided below {LEAST_TO_DECIDE}"
@@ -30,7 +30,7 @@ pub fn nothing_is_decided(points: usize) -> Lack {
     }
 }
 
-pub fn lacks(growing: &GrowingEnd<'_>, tail: &Tail) -> Option<Lack> {
+pub(crate) fn lacks(growing: &GrowingEnd<'_>, tail: &Tail) -> Option<Lack> {
     let least = match growing.toothed {
         true => LEAST_VALLEYS,
         false => LEAST_POINTS,

@@ -9,14 +9,14 @@ use crate::judge::words::stretch;
 use crate::units::show_bytes;
 use crate::verdict::Axis;
 
-pub const RULE: Rule = Rule::named("few steps");
+pub(crate) const RULE: Rule = Rule::named("few steps");
 
 /// Below this many steps only a large growth counts, against the level and in bytes. Scaled-down labs fill
 /// their stores straight until step 60; forked readers copy 110 MB in 31 steps.
 const FEW: f64 = 75.0;
 const MANY_BYTES: f64 = 128e6;
 
-pub fn lacks(growing: &GrowingEnd<'_>, tail: &Tail) -> Option<Lack> {
+pub(crate) fn lacks(growing: &GrowingEnd<'_>, tail: &Tail) -> Option<Lack> {
     let few = growing.axis == Axis::Step && !growing.epoch_known && tail.length() < FEW;
     let much = (LARGE * tail.level).max(MANY_BYTES);
     (few && tail.growth() < much).then(|| Lack {

@@ -5,13 +5,13 @@ use crate::judge::rule::Rule;
 use crate::judge::tail::Tail;
 use crate::units::show_bytes;
 
-pub const RULE: Rule = Rule::named("it held as much before");
+pub(crate) const RULE: Rule = Rule::named("it held as much before");
 
 /// This share of the growth has to be above everything that was held before it: with less, most of it is
 /// memory that the process is known to need.
 const NEW_GROUND: f64 = 0.5;
 
-pub fn lacks(growing: &GrowingEnd<'_>, tail: &Tail) -> Option<Lack> {
+pub(crate) fn lacks(growing: &GrowingEnd<'_>, tail: &Tail) -> Option<Lack> {
     let refills = tail.level_end - tail.held_before < NEW_GROUND * tail.growth();
     refills.then(|| Lack {
         says: RULE.says(format!(

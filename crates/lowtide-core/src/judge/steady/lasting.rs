@@ -15,7 +15,7 @@ const PROMISE_STEPS: f64 = 20.0;
 /// ... for twenty times as long: further ahead nobody waits for it.
 const PROMISE_AHEAD: u32 = 400;
 
-pub struct Lasting {
+pub(crate) struct Lasting {
     pub first: f64,
     pub from: f64,
     pub axis: Axis,
@@ -30,7 +30,7 @@ pub struct Lasting {
 }
 
 impl Lasting {
-    pub fn of(growing: &GrowingEnd<'_>, tail: &Tail) -> Lasting {
+    pub(crate) fn of(growing: &GrowingEnd<'_>, tail: &Tail) -> Lasting {
         Lasting {
             first: growing.whole.first_x(),
             from: tail.from,
@@ -46,12 +46,12 @@ impl Lasting {
     }
 
     /// Growth until `x`, against what the process held before.
-    pub fn size(&self, x: f64) -> f64 {
+    pub(crate) fn size(&self, x: f64) -> f64 {
         self.pace * (x - self.from)
     }
 
     /// Where it will have lasted long enough, if it goes on like this.
-    pub fn decides_at(&self, last: f64) -> Option<f64> {
+    pub(crate) fn decides_at(&self, last: f64) -> Option<f64> {
         let step = (last - self.first) / PROMISE_STEPS;
         let mut ahead = (1..PROMISE_AHEAD).map(|k| last + step * f64::from(k));
         ahead.find(|x| {

@@ -5,7 +5,7 @@ use crate::judge::rule::Rule;
 use crate::judge::tail::Tail;
 use crate::judge::words::stretch;
 
-pub const RULE: Rule = Rule::named("growth may have ended");
+pub(crate) const RULE: Rule = Rule::named("growth may have ended");
 
 /// A final pause this many times longer than any before it may be the end of the growth, ...
 const LONG_PAUSE: f64 = 1.5;
@@ -14,7 +14,7 @@ const LEAST_PAUSE: f64 = 0.12;
 /// What ends a pause: a rise by this share of the growth, or by its noise. Less is ripple on a level.
 const STAIR: f64 = 0.02;
 
-pub fn lacks(growing: &GrowingEnd<'_>, tail: &Tail) -> Option<Lack> {
+pub(crate) fn lacks(growing: &GrowingEnd<'_>, tail: &Tail) -> Option<Lack> {
     let pause = final_pause(growing, tail)?;
     Some(Lack {
         says: RULE.says(format!(

@@ -20,24 +20,24 @@ use lasting::Lasting;
 
 /// One thing that is missing before growth is steady, and where on the axis it could be there.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Lack {
+pub(super) struct Lack {
     pub says: Evidence,
     pub decides_at: Option<f64>,
 }
 
 /// All that is missing, and where the last of it could be there.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Lacking {
+pub(crate) struct Lacking {
     pub says: Vec<Evidence>,
     pub decides_at: Option<f64>,
 }
 
 impl Lacking {
-    pub fn is_nothing(&self) -> bool {
+    pub(crate) fn is_nothing(&self) -> bool {
         self.says.is_empty()
     }
 
-    pub fn add(&mut self, lack: Lack) {
+    pub(super) fn add(&mut self, lack: Lack) {
         self.says.push(lack.says);
         if let Some(at) = lack.decides_at {
             self.decides_at = Some(self.decides_at.map_or(at, |known| known.max(at)));
@@ -45,7 +45,7 @@ impl Lacking {
     }
 
     /// Its pace changes from end to end: no one rate describes it.
-    pub fn bends(&self) -> bool {
+    pub(super) fn bends(&self) -> bool {
         let bend = |says: &Evidence| slows_down::RULE.said(says) || not_steady::RULE.said(says);
         self.says.iter().any(bend)
     }
@@ -61,7 +61,7 @@ impl FromIterator<Lack> for Lacking {
 
 /// Growth at the end of a line, with what its rules are asked beside its own shape.
 #[derive(Clone, Copy, Debug)]
-pub struct GrowingEnd<'a> {
+pub(super) struct GrowingEnd<'a> {
     pub axis: Axis,
     /// All that was watched.
     pub whole: &'a FloorLine,
@@ -84,7 +84,7 @@ impl GrowingEnd<'_> {
     }
 
     /// Asks every rule about one end of the line, those that weigh most first.
-    pub fn missing(&self, tail: &Tail) -> Lacking {
+    pub(crate) fn missing(&self, tail: &Tail) -> Lacking {
         let lasting = Lasting::of(self, tail);
         let lacks = [
             outlasts_before::lacks(self, tail, &lasting),

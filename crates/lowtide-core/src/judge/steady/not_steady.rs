@@ -8,7 +8,7 @@ use crate::judge::rule::Rule;
 use crate::judge::tail::Tail;
 use crate::verdict::Axis;
 
-pub const RULE: Rule = Rule::named("growth is not steady");
+pub(crate) const RULE: Rule = Rule::named("growth is not steady");
 
 /// Each fifth of the growth stands above the one before by this share of an even rise at least.
 const LEAST_FIFTH: f64 = 0.5;
@@ -28,7 +28,7 @@ fn lack(tail: &Tail, last: f64, says: &str) -> Lack {
 }
 
 /// One part runs at another pace than the rest.
-pub fn between_parts(growing: &GrowingEnd<'_>, tail: &Tail) -> Option<Lack> {
+pub(crate) fn between_parts(growing: &GrowingEnd<'_>, tail: &Tail) -> Option<Lack> {
     let says = if tail.fifths.iter().any(|rise| *rise < LEAST_FIFTH) {
         "cut in five, not every part stands clearly above the one before"
     } else if tail.cuts.iter().any(|pace| !STEADY.contains(pace)) {
@@ -42,7 +42,7 @@ pub fn between_parts(growing: &GrowingEnd<'_>, tail: &Tail) -> Option<Lack> {
 }
 
 /// So wide an interval that it may slow down.
-pub fn unsure(growing: &GrowingEnd<'_>, tail: &Tail) -> Option<Lack> {
+pub(crate) fn unsure(growing: &GrowingEnd<'_>, tail: &Tail) -> Option<Lack> {
     let may_halt = growing.axis != Axis::Step && tail.bend - tail.bend_reach < MAY_HALT;
     let says = "its pace is not known well enough to tell that it does not slow down";
     may_halt.then(|| lack(tail, growing.last(), says))
@@ -50,7 +50,7 @@ pub fn unsure(growing: &GrowingEnd<'_>, tail: &Tail) -> Option<Lack> {
 
 /// Least squares may be led by a few windows; the median of all slopes has to agree, and is the rate that is
 /// told then.
-pub fn unless_median_grows(line: &FloorLine, tail: &mut Tail) -> Option<Lack> {
+pub(crate) fn unless_median_grows(line: &FloorLine, tail: &mut Tail) -> Option<Lack> {
     tail.by_median(line);
     let says = "a few windows carry it; most pairs of points show none";
     (tail.low <= 0.0).then(|| lack(tail, tail.to, says))

@@ -8,7 +8,7 @@ use crate::judge::tail::Tail;
 use crate::judge::words::{percent, place};
 use crate::verdict::Axis;
 
-pub const RULE: Rule = Rule::named("growth must outlast what came before");
+pub(crate) const RULE: Rule = Rule::named("growth must outlast what came before");
 
 /// The growth has to last for this share of what was watched ...
 const LEAST_SHARE: f64 = 0.32;
@@ -27,7 +27,7 @@ const SHARE_PER_DOUBT: f64 = 0.7;
 /// No more is asked for than this share: what comes first is start-up, and has to be allowed.
 const MOST_SHARE: f64 = 0.78;
 
-pub fn lacks(growing: &GrowingEnd<'_>, tail: &Tail, lasting: &Lasting) -> Option<Lack> {
+pub(crate) fn lacks(growing: &GrowingEnd<'_>, tail: &Tail, lasting: &Lasting) -> Option<Lack> {
     let (share, need) = lasting.share(tail.to);
     (share < need).then(|| Lack {
         says: RULE.says(format!(

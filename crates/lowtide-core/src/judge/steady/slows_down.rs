@@ -9,7 +9,7 @@ use crate::judge::tail::Tail;
 use crate::judge::words::percent;
 use crate::verdict::Axis;
 
-pub const RULE: Rule = Rule::named("growth slows down");
+pub(crate) const RULE: Rule = Rule::named("growth slows down");
 
 /// A pace below this share of the earlier one is slowing.
 const SLOWING: f64 = 0.7;
@@ -23,7 +23,7 @@ const STILL_SLOWS: f64 = -0.15;
 const SLOWED: Range<f64> = 1.1..3.5;
 
 /// The newer part against the older one.
-pub fn between_parts(growing: &GrowingEnd<'_>, tail: &Tail) -> Option<Lack> {
+pub(crate) fn between_parts(growing: &GrowingEnd<'_>, tail: &Tail) -> Option<Lack> {
     (tail.pace() < SLOWING).then(|| Lack {
         says: RULE.says(format!(
             "its newer part runs at {} of the older part's pace",
@@ -34,7 +34,7 @@ pub fn between_parts(growing: &GrowingEnd<'_>, tail: &Tail) -> Option<Lack> {
 }
 
 /// By the bend of all of it.
-pub fn from_end_to_end(growing: &GrowingEnd<'_>, tail: &Tail) -> Option<Lack> {
+pub(crate) fn from_end_to_end(growing: &GrowingEnd<'_>, tail: &Tail) -> Option<Lack> {
     slows(tail, growing.axis).then(|| Lack {
         says: RULE.says(format!(
             "its pace fell by {} from end to end",

@@ -7,10 +7,10 @@ use crate::judge::tail::Tail;
 use crate::judge::words::{percent, stretch};
 use crate::verdict::Axis;
 
-pub const RULE: Rule = Rule::named("time stands for work");
+pub(crate) const RULE: Rule = Rule::named("time stands for work");
 
 /// Shorter growth is start-up. The straight fills at the start of the shared traces end within 90 s.
-pub const LEAST_SECONDS: f64 = 75.0;
+pub(crate) const LEAST_SECONDS: f64 = 75.0;
 /// When that much was watched, growth that came after the start-up needs less, if it is straight: its
 /// pace changes by less than `STRAIGHT` from end to end, surely. Start-ups that look so are short.
 const STRAIGHT_SECONDS: f64 = 40.0;
@@ -19,7 +19,7 @@ const STRAIGHT: f64 = 0.35;
 /// No more, because a fast leak has to be told before it is over.
 const MOST_SECONDS: f64 = 480.0;
 
-pub fn lacks(growing: &GrowingEnd<'_>, tail: &Tail, lasting: &Lasting) -> Option<Lack> {
+pub(crate) fn lacks(growing: &GrowingEnd<'_>, tail: &Tail, lasting: &Lasting) -> Option<Lack> {
     let seconds = lasting.seconds(tail.to);
     (tail.length() < seconds).then(|| Lack {
         says: RULE.says(format!(

@@ -6,7 +6,7 @@ use super::{ALIGN, Window, cached};
 use crate::memory::{Memory, Pages};
 
 /// HEAP_MAX_SIZE with 8-byte words. (Another one with glibc.malloc.hugetlb is not known here.)
-pub const RESERVE: u64 = 64 << 20;
+pub(crate) const RESERVE: u64 = 64 << 20;
 /// `heap_info`: 32 bytes up to glibc 2.34, 48 since.
 const INFO_SIZES: [u64; 2] = [32, 48];
 const INFO: usize = 32;
@@ -16,7 +16,7 @@ const STATES: std::ops::RangeInclusive<u64> = STATE - 40..=STATE + 16;
 
 /// A thread's heap and where it lies.
 #[derive(Debug)]
-pub struct ThreadHeap {
+pub(crate) struct ThreadHeap {
     pub heap: Heap,
     pub start: u64,
     pub end: u64,
@@ -25,7 +25,7 @@ pub struct ThreadHeap {
 }
 
 /// The heaps in one mapping.
-pub fn scan(memory: &impl Memory, pages: &Pages) -> Vec<ThreadHeap> {
+pub(crate) fn scan(memory: &impl Memory, pages: &Pages) -> Vec<ThreadHeap> {
     let mut found = Vec::new();
     let mut at = pages.start().next_multiple_of(RESERVE);
     while at < pages.end() {

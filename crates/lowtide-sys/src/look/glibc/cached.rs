@@ -25,7 +25,7 @@ const MOST: usize = 500_000;
 const DATA: u64 = 256 << 10;
 
 /// Where the main arena's state lies. `data` are the resident pages of libc's writable data.
-pub fn main_state(memory: &impl Memory, data: &Pages, heap: &Pages) -> Option<u64> {
+pub(crate) fn main_state(memory: &impl Memory, data: &Pages, heap: &Pages) -> Option<u64> {
     let begin = data.next(data.start())?;
     let length = data.row_end(begin, DATA) - begin;
     let mut bytes = vec![0; usize::try_from(length).ok()?];
@@ -53,7 +53,7 @@ fn is_state(words: &[u64], address: u64, heap: &Pages) -> bool {
 }
 
 /// The chunks in the fast lists of the arena whose state lies here.
-pub fn chunks(memory: &impl Memory, state: u64, heap: &Pages) -> HashSet<u64> {
+pub(crate) fn chunks(memory: &impl Memory, state: u64, heap: &Pages) -> HashSet<u64> {
     let mut found = HashSet::new();
     let mut lists = [0; COUNT * 8];
     if memory.read(state + LISTS, &mut lists) != lists.len() {

@@ -16,19 +16,19 @@ const MOST_AT_ONCE: usize = 512;
 
 /// A block, by address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Block {
+pub(crate) struct Block {
     pub start: u64,
     pub size: u64,
 }
 
 impl Block {
-    pub fn end(self) -> u64 {
+    pub(crate) fn end(self) -> u64 {
         self.start + self.size
     }
 }
 
 /// Looks for blocks that begin between two addresses and can be there as a whole.
-pub fn scan(
+pub(crate) fn scan(
     memory: &impl Memory,
     pages: &Pages,
     (from, to): (u64, u64),

@@ -4,43 +4,43 @@
 //! [`walk`] goes from chunk to chunk, [`arenas`] finds the heaps of threads, [`cached`] the small chunks
 //! that are free and do not look so, [`mapped`] the blocks that are mappings of their own.
 
-pub mod arenas;
-pub mod cached;
-pub mod mapped;
-pub mod walk;
+pub(super) mod arenas;
+pub(super) mod cached;
+pub(super) mod mapped;
+pub(super) mod walk;
 
 use crate::memory::{Memory, Pages};
 
 /// `malloc_chunk`: the size of the chunk before (valid only if that one is free), then its own size.
-pub const HEAD: usize = 16;
-pub const ALIGN: u64 = 16;
+pub(super) const HEAD: usize = 16;
+pub(crate) const ALIGN: u64 = 16;
 /// The lowest bits of a size: the chunk before is in use; mapped by itself; of a thread's arena.
-pub const PREVIOUS_IN_USE: u64 = 1;
-pub const IS_MAPPED: u64 = 2;
-pub const OF_THREAD: u64 = 4;
+pub(crate) const PREVIOUS_IN_USE: u64 = 1;
+pub(crate) const IS_MAPPED: u64 = 2;
+pub(crate) const OF_THREAD: u64 = 4;
 const FLAGS: u64 = 7;
 /// MINSIZE: two sizes and two links.
-pub const SMALLEST: u64 = 32;
+pub(crate) const SMALLEST: u64 = 32;
 
 /// The two words in front of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Head {
+pub(super) struct Head {
     pub previous: u64,
     word: u64,
 }
 
 impl Head {
-    pub fn of(bytes: [u8; HEAD]) -> Head {
+    pub(super) fn of(bytes: [u8; HEAD]) -> Head {
         let [previous, word] =
             [0, 8].map(|at| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes")));
         Head { previous, word }
     }
 
-    pub fn size(self) -> u64 {
+    pub(super) fn size(self) -> u64 {
         self.word & !FLAGS
     }
 
-    pub fn is(self, flag: u64) -> bool {
+    pub(super) fn is(self, flag: u64) -> bool {
         self.word & flag != 0
     }
 }
@@ -51,7 +51,7 @@ const FIRST_PIECE: u64 = 4 << 10;
 const LARGEST_PIECE: u64 = 128 << 10;
 
 /// A piece of the target's memory, moved upwards.
-pub struct Window<'a, M> {
+pub(super) struct Window<'a, M> {
     memory: &'a M,
     pages: &'a Pages,
     bytes: Vec<u8>,
@@ -60,7 +60,7 @@ pub struct Window<'a, M> {
 }
 
 impl<'a, M: Memory> Window<'a, M> {
-    pub fn new(memory: &'a M, pages: &'a Pages) -> Window<'a, M> {
+    pub(super) fn new(memory: &'a M, pages: &'a Pages) -> Window<'a, M> {
         Window {
             memory,
             pages,
@@ -70,25 +70,25 @@ impl<'a, M: Memory> Window<'a, M> {
         }
     }
 
-    pub fn pages(&self) -> &'a Pages {
+    pub(super) fn pages(&self) -> &'a Pages {
         self.pages
     }
 
-    pub fn is_over(&self) -> bool {
+    pub(super) fn is_over(&self) -> bool {
         self.memory.is_over()
     }
 
-    pub fn end(&self) -> u64 {
+    pub(super) fn end(&self) -> u64 {
         self.start + self.bytes.len() as u64
     }
 
     /// What was read may have changed: the next read is a new one.
-    pub fn forget(&mut self) {
+    pub(super) fn forget(&mut self) {
         self.bytes.clear();
     }
 
     /// The head at an address, reading on if need be.
-    pub fn head(&mut self, address: u64) -> Option<Head> {
+    pub(super) fn head(&mut self, address: u64) -> Option<Head> {
         if let Some(head) = self.known(address) {
             return Some(head);
         }
@@ -110,7 +110,7 @@ impl<'a, M: Memory> Window<'a, M> {
     }
 
     /// The head at an address, leaving the window where it is.
-    pub fn peek(&self, address: u64) -> Option<Head> {
+    pub(super) fn peek(&self, address: u64) -> Option<Head> {
         if let Some(head) = self.known(address) {
             return Some(head);
         }

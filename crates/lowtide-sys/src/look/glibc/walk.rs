@@ -10,7 +10,7 @@ use crate::memory::Memory;
 
 /// What one heap holds.
 #[derive(Debug, Default)]
-pub struct Heap {
+pub(crate) struct Heap {
     /// Chunks in use, their heads included.
     pub live: Blocks,
     /// Resident whole pages that `malloc_trim` would return.
@@ -36,7 +36,7 @@ const LARGEST_CACHED: u64 = 128;
 const LARGEST: u64 = 1 << 42;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Owner {
+pub(crate) enum Owner {
     /// The heap that `brk` grows; `malloc_trim` also cuts its end.
     Main,
     /// `malloc_trim` leaves the end of a thread's heap as it is.
@@ -44,7 +44,7 @@ pub enum Owner {
 }
 
 /// Walks the chunks from `start` to `end`. `cached` are chunks that are free and do not look so.
-pub fn walk(
+pub(crate) fn walk(
     window: &mut Window<'_, impl Memory>,
     start: u64,
     end: u64,
@@ -65,7 +65,7 @@ pub fn walk(
 }
 
 /// Whether a row of chunks begins here.
-pub fn is_row(window: &Window<'_, impl Memory>, start: u64, end: u64, owner: Owner) -> bool {
+pub(crate) fn is_row(window: &Window<'_, impl Memory>, start: u64, end: u64, owner: Owner) -> bool {
     let mut at = start;
     for _ in 0..ROW {
         let Some(size) = window.peek(at).and_then(|head| size(head, at, end, owner)) else {

@@ -14,8 +14,10 @@ use lowtide_core::verdict::{Class, Fits, Verdict};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
+use super::content::Said;
 use super::keys::Key;
-use super::{Content, Output, Said, View, draw};
+use super::output::Output;
+use super::{Content, View, draw};
 use crate::show::style::Style;
 
 const MB: f64 = 1e6;
