@@ -12,8 +12,8 @@ use lowtide_core::run::Run;
 use lowtide_core::units::Micros;
 use lowtide_core::verdict::{Axis, Class, Meter, Verdict};
 use lowtide_recording::FILE_NAME;
+use lowtide_recording::Recording;
 use lowtide_recording::codec::newer_text;
-use lowtide_recording::reader::Recording;
 use serde::Deserialize;
 
 use crate::trace::{Confidence, Trace};

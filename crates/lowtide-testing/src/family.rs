@@ -27,11 +27,11 @@ const LOOK_EVERY: Duration = Duration::from_millis(1);
 
 /// The word of one program, before and after it is started.
 #[derive(Debug)]
-pub struct Mark(String);
+pub(crate) struct Mark(String);
 
 impl Mark {
     /// Also takes care that nothing leaves our tree.
-    pub fn put(command: &mut Command) -> Mark {
+    pub(crate) fn put(command: &mut Command) -> Mark {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         set_child_subreaper(Some(getpid())).expect("Linux has subreapers");
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -55,7 +55,7 @@ impl Mark {
 
 /// A program, its children, theirs, and so on.
 #[derive(Debug)]
-pub struct Family {
+pub(crate) struct Family {
     mark: Mark,
     first: ProcId,
 }
@@ -76,7 +76,7 @@ struct Process {
 
 impl Family {
     /// Of a child that nobody has waited for yet.
-    pub fn of(child: &Child, mark: Mark) -> Family {
+    pub(crate) fn of(child: &Child, mark: Mark) -> Family {
         let stat = std::fs::read(format!("/proc/{}/stat", child.id())).unwrap_or_default();
         let start = stat::parse(&stat).map_or(0, |stat| stat.start);
         let first = ProcId {
@@ -87,7 +87,7 @@ impl Family {
     }
 
     /// Kills all of it and waits until it is gone. The first of it is left for its owner to wait for.
-    pub fn end(&self) {
+    pub(crate) fn end(&self) {
         let proc = Proc::at("/proc").expect("/proc");
         let began = Instant::now();
         let mut known = HashSet::from([self.first]);

@@ -108,7 +108,7 @@ fn pair<'a>(
 
 impl Pair<'_> {
     /// What either of the looks could not see.
-    pub fn missing(&self) -> Vec<&Missing> {
+    pub(crate) fn missing(&self) -> Vec<&Missing> {
         let mut missing: Vec<&Missing> = self.first.look.missing.iter().collect();
         for what in &self.last.look.missing {
             if !missing.contains(&what) {
@@ -119,12 +119,12 @@ impl Pair<'_> {
     }
 
     /// What the process grew by between the two looks.
-    pub fn grew(&self) -> Option<f64> {
+    pub(crate) fn grew(&self) -> Option<f64> {
         let held = |taken: &Taken| taken.look.held.map(Bytes::as_f64);
         Some(held(self.last)? - held(self.first)?)
     }
 
-    pub fn growth(&self) -> Option<BreakdownGrowth> {
+    pub(crate) fn growth(&self) -> Option<BreakdownGrowth> {
         let first = self.first.look.breakdown(self.by)?;
         let last = self.last.look.breakdown(self.by)?;
         let mut parts: Vec<PartGrowth> = names(first, last)

@@ -24,11 +24,11 @@ pub(crate) type Parts = BTreeMap<String, Cleaned>;
 pub(crate) struct Cleanups(BTreeMap<u32, Parts>);
 
 impl Cleanups {
-    pub fn of(&self, pid: u32) -> Option<&Parts> {
+    pub(crate) fn of(&self, pid: u32) -> Option<&Parts> {
         self.0.get(&pid)
     }
 
-    pub fn push(&mut self, cleanup: &Cleanup) {
+    pub(crate) fn push(&mut self, cleanup: &Cleanup) {
         if self.0.len() >= PROCESSES && !self.0.contains_key(&cleanup.pid) {
             return;
         }
