@@ -10,7 +10,7 @@ const R2: f64 = 0.8;
 const SHARE: usize = 10;
 const FEWEST: usize = 5;
 
-pub fn ask(look: Look) -> Answer {
+pub(super) fn ask(look: Look) -> Answer {
     let points = look.points;
     let smallest = FEWEST.max(points.len() / SHARE);
     let Some(mut sums) = Sums::new(points) else {

@@ -5,7 +5,7 @@ use lowtide_core::series::Series;
 
 use super::{Answer, Look};
 
-pub fn ask(look: Look) -> Answer {
+pub(super) fn ask(look: Look) -> Answer {
     let series = Series::from_points(look.axis, look.meter, look.points);
     let verdict = judge(&series, look.context);
     let said: Vec<String> = verdict

@@ -9,7 +9,7 @@ const Z: f64 = 1.959_964;
 /// All pairs of this many points at most: Theil-Sen is quadratic, and thinning hardly moves it.
 const SLOPE_POINTS: usize = 400;
 
-pub fn ask(look: Look) -> Answer {
+pub(super) fn ask(look: Look) -> Answer {
     let points = look.points;
     if points.len() < FEWEST {
         return Answer::default();

@@ -6,7 +6,7 @@ use crate::stats::{fit, t_limit};
 
 const R2: f64 = 0.8;
 
-pub fn ask(look: Look) -> Answer {
+pub(super) fn ask(look: Look) -> Answer {
     let Some(line) = fit(look.points) else {
         return Answer::default();
     };

@@ -18,7 +18,7 @@ const SEGMENT: usize = 5;
 /// Change points that are tried, newest first: a noisy series has thousands.
 const TRIED: usize = 200;
 
-pub fn ask(look: Look) -> Answer {
+pub(super) fn ask(look: Look) -> Answer {
     if look.points.len() < FEWEST {
         return Answer::default();
     }

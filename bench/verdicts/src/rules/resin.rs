@@ -11,7 +11,7 @@ const SIGMAS: f64 = 3.0;
 /// Of the five steps of the second half, so many must lead up.
 const RISES: usize = 4;
 
-pub fn ask(look: Look) -> Answer {
+pub(super) fn ask(look: Look) -> Answer {
     let n = look.points.len();
     if n < BUCKETS {
         return Answer::default();

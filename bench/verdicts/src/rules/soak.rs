@@ -7,7 +7,7 @@ use crate::stats::mean;
 const FEWEST: usize = 8;
 const RISE: f64 = 1.10;
 
-pub fn ask(look: Look) -> Answer {
+pub(super) fn ask(look: Look) -> Answer {
     let n = look.points.len();
     if n < FEWEST {
         return Answer::default();

@@ -9,11 +9,11 @@ const END: usize = 10;
 const KEPT: usize = 30;
 const RISE: f64 = 100e6;
 
-pub fn documented(look: Look) -> Answer {
+pub(super) fn documented(look: Look) -> Answer {
     compare(look.points)
 }
 
-pub fn coded(look: Look) -> Answer {
+pub(super) fn coded(look: Look) -> Answer {
     let from = look.points.len().saturating_sub(KEPT);
     compare(&look.points[from..])
 }
