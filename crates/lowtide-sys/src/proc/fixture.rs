@@ -6,13 +6,13 @@ use std::path::Path;
 
 use super::Proc;
 
-pub struct Fixture {
+pub(crate) struct Fixture {
     directory: tempfile::TempDir,
 }
 
 /// One fake process; the defaults are those of a small program.
 #[derive(Clone, Debug)]
-pub struct Fake {
+pub(crate) struct Fake {
     pub pid: u32,
     pub comm: String,
     pub parent: u32,
@@ -32,7 +32,7 @@ pub struct Fake {
 }
 
 impl Fake {
-    pub fn new(pid: u32, parent: u32, argv: &[&str]) -> Fake {
+    pub(crate) fn new(pid: u32, parent: u32, argv: &[&str]) -> Fake {
         Fake {
             pid,
             comm: argv.first().map_or_else(String::new, |first| {
@@ -62,7 +62,7 @@ impl Fake {
 }
 
 impl Fixture {
-    pub fn new() -> Fixture {
+    pub(crate) fn new() -> Fixture {
         let fixture = Fixture {
             directory: tempfile::tempdir().unwrap(),
         };
@@ -70,21 +70,21 @@ impl Fixture {
         fixture
     }
 
-    pub fn root(&self) -> &Path {
+    pub(crate) fn root(&self) -> &Path {
         self.directory.path()
     }
 
-    pub fn proc(&self) -> Proc {
+    pub(crate) fn proc(&self) -> Proc {
         Proc::at(self.root()).unwrap()
     }
 
-    pub fn write(&self, name: &str, text: impl AsRef<[u8]>) {
+    pub(crate) fn write(&self, name: &str, text: impl AsRef<[u8]>) {
         let path = self.root().join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
     }
 
-    pub fn put(&self, fake: &Fake) {
+    pub(crate) fn put(&self, fake: &Fake) {
         let Fake {
             pid,
             comm,

@@ -6,14 +6,14 @@ use std::process::{ChildStdin, ChildStdout, Command, Stdio};
 use lowtide_testing::{Started, Starts};
 
 /// A started program that is ended with the test.
-pub struct Job {
+pub(crate) struct Job {
     child: Started,
     input: ChildStdin,
     output: BufReader<ChildStdout>,
 }
 
 impl Job {
-    pub fn start(command: &mut Command) -> Job {
+    pub(crate) fn start(command: &mut Command) -> Job {
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).start();
         let input = child.stdin.take().unwrap();
         let output = BufReader::new(child.stdout.take().unwrap());
@@ -24,16 +24,16 @@ impl Job {
         }
     }
 
-    pub fn python(code: &str) -> Job {
+    pub(crate) fn python(code: &str) -> Job {
         Job::start(Command::new("python3").args(["-c", code]))
     }
 
-    pub fn pid(&self) -> u32 {
+    pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }
 
     /// Waits until the program prints this line; returns the one before it.
-    pub fn until(&mut self, word: &str) -> String {
+    pub(crate) fn until(&mut self, word: &str) -> String {
         let mut before = String::new();
         loop {
             let mut line = String::new();
@@ -47,7 +47,7 @@ impl Job {
     }
 
     /// Lets the program go on.
-    pub fn tell(&mut self) {
+    pub(crate) fn tell(&mut self) {
         self.input.write_all(b"\n").unwrap();
         self.input.flush().unwrap();
     }

@@ -2,13 +2,13 @@
 
 mod job;
 
-pub use job::Job;
+pub(crate) use job::Job;
 use lowtide_core::sample::Sample;
 use lowtide_core::units::Micros;
 use lowtide_sys::sampler::{Change, Options, Sampler};
 
 /// A sampler with a clock of its own: one second per tick.
-pub struct Eye {
+pub(crate) struct Eye {
     pub sampler: Sampler,
     pub sample: Sample,
     pub changes: Vec<Change>,
@@ -16,7 +16,7 @@ pub struct Eye {
 }
 
 impl Eye {
-    pub fn on(options: Options) -> Eye {
+    pub(crate) fn on(options: Options) -> Eye {
         Eye {
             sampler: Sampler::new(options).unwrap(),
             sample: Sample::default(),
@@ -25,7 +25,7 @@ impl Eye {
         }
     }
 
-    pub fn tick(&mut self) -> &Sample {
+    pub(crate) fn tick(&mut self) -> &Sample {
         self.now = Micros(self.now.0 + 1_000_000);
         let changes = self.sampler.tick(self.now, &mut self.sample).unwrap();
         self.changes.extend(changes);
@@ -33,7 +33,7 @@ impl Eye {
     }
 
     /// Ticks until something is so; the clock of the sampler moves on, the test does not sleep.
-    pub fn until(&mut self, what: &str, mut done: impl FnMut(&Sampler, &Sample) -> bool) {
+    pub(crate) fn until(&mut self, what: &str, mut done: impl FnMut(&Sampler, &Sample) -> bool) {
         for _ in 0..100_000 {
             self.tick();
             if done(&self.sampler, &self.sample) {

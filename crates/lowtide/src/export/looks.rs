@@ -8,7 +8,7 @@ use lowtide_core::look::{Breakdown, Look, LookWhy, Missing, Part};
 use super::table::ColumnType::{Bool, Float, Int, Text, Time};
 use super::table::{Cell, Column, Table};
 
-pub const LOOKS: &[Column] = &[
+pub(crate) const LOOKS: &[Column] = &[
     ("t", Float),
     ("time", Time),
     ("step", Int),
@@ -27,7 +27,7 @@ pub const LOOKS: &[Column] = &[
     ("bytes", Int),
 ];
 
-pub const CLEANUPS: &[Column] = &[
+pub(crate) const CLEANUPS: &[Column] = &[
     ("t", Float),
     ("time", Time),
     ("step", Int),
@@ -37,7 +37,7 @@ pub const CLEANUPS: &[Column] = &[
     ("freed", Float),
 ];
 
-pub const LOGS: &[Column] = &[
+pub(crate) const LOGS: &[Column] = &[
     ("t", Float),
     ("time", Time),
     ("step", Int),
@@ -47,7 +47,7 @@ pub const LOGS: &[Column] = &[
     ("value", Float),
 ];
 
-pub const RECORDS: &[Column] = &[
+pub(crate) const RECORDS: &[Column] = &[
     ("t", Float),
     ("time", Time),
     ("step", Int),
@@ -60,7 +60,7 @@ pub const RECORDS: &[Column] = &[
 type When = [Cell<'static>; 4];
 
 /// One row a part, and one for each member that it names.
-pub fn look(when: When, look: &Look, table: &mut dyn Table) -> Result<()> {
+pub(crate) fn look(when: When, look: &Look, table: &mut dyn Table) -> Result<()> {
     let missing: Vec<&str> = look.missing.iter().map(Missing::kind).collect();
     let missing = missing.join(" ");
     let mut head: Vec<Cell> = when.to_vec();
@@ -115,7 +115,7 @@ fn why(why: LookWhy) -> &'static str {
     }
 }
 
-pub fn cleanup(when: When, cleanup: &Cleanup, table: &mut dyn Table) -> Result<()> {
+pub(crate) fn cleanup(when: When, cleanup: &Cleanup, table: &mut dyn Table) -> Result<()> {
     for (part, freed) in &cleanup.freed {
         let own = [Cell::from(cleanup.pid), part.into(), (*freed as f64).into()];
         table.row(&[&when[..], &own].concat())?;
@@ -124,7 +124,7 @@ pub fn cleanup(when: When, cleanup: &Cleanup, table: &mut dyn Table) -> Result<(
 }
 
 /// What else the training loop sent.
-pub fn sent(when: When, entry: &Entry, table: &mut dyn Table) -> Result<()> {
+pub(crate) fn sent(when: When, entry: &Entry, table: &mut dyn Table) -> Result<()> {
     match entry {
         Entry::Log { pid, values, .. } => {
             for (name, value) in values {

@@ -311,7 +311,7 @@ pub(crate) mod tests {
     }
 
     /// The founding run at step 30, told that it has 240: said by hand, as views decide nothing.
-    pub fn open_growth() -> Verdict {
+    pub(crate) fn open_growth() -> Verdict {
         let mut verdict = judge(&Series::new(Axis::Step, Meter::Rss), &Context::default());
         verdict.verdict = Class::TooEarly;
         verdict.growing = true;

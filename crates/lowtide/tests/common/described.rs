@@ -12,7 +12,7 @@ const COMPONENT: &str = "#/components/schemas/";
 const LONGEST_RUN: f64 = 1e7;
 const WALL_CLOCK: std::ops::Range<f64> = 1.5e9..1e10;
 
-pub struct Description {
+pub(crate) struct Description {
     openapi: Value,
     /// Fields that some answer had, as `Component.field`.
     seen: BTreeSet<String>,
@@ -21,7 +21,7 @@ pub struct Description {
 }
 
 impl Description {
-    pub fn read() -> Description {
+    pub(crate) fn read() -> Description {
         Description {
             openapi: serde_json::from_str(OPENAPI).expect("web/openapi.json is JSON"),
             seen: BTreeSet::new(),
@@ -30,7 +30,7 @@ impl Description {
     }
 
     /// The addresses of a run that answer with JSON.
-    pub fn addresses_of_a_run(&self) -> Vec<String> {
+    pub(crate) fn addresses_of_a_run(&self) -> Vec<String> {
         let paths = self.openapi["paths"].as_object().expect("paths");
         let of_run = paths
             .keys()
@@ -50,7 +50,7 @@ impl Description {
 
     /// What an address answered.
     #[track_caller]
-    pub fn answered(&mut self, method: &str, path: &str, answer: &Value) {
+    pub(crate) fn answered(&mut self, method: &str, path: &str, answer: &Value) {
         let schema = self.schema(path, method).clone();
         assert!(schema.is_object(), "{method} {path} is not described");
         self.holds(&schema, path, answer);
@@ -58,7 +58,7 @@ impl Description {
 
     /// What stands in something else than an answer, by the name of its component.
     #[track_caller]
-    pub fn sent(&mut self, component: &str, value: &Value) {
+    pub(crate) fn sent(&mut self, component: &str, value: &Value) {
         let schema = serde_json::json!({"$ref": format!("{COMPONENT}{component}")});
         self.holds(&schema, component, value);
     }
@@ -73,7 +73,7 @@ impl Description {
 
     /// Every field was there at least once.
     #[track_caller]
-    pub fn all_was_seen(&self) {
+    pub(crate) fn all_was_seen(&self) {
         let missing: Vec<&String> = self.wanted.difference(&self.seen).collect();
         assert!(
             missing.is_empty(),
@@ -174,7 +174,7 @@ impl Description {
     }
 
     /// `web/types.d.ts`, whole.
-    pub fn types(&self) -> String {
+    pub(crate) fn types(&self) -> String {
         let mut out = String::from(
             "// Made from web/openapi.json, for the type checker alone. To make it again:\n\
              // LOWTIDE_BLESS=1 cargo test -p lowtide --test serve types\n\n",

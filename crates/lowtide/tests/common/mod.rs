@@ -9,14 +9,14 @@ use std::process::{Command, ExitStatus, Stdio};
 use lowtide_sys::pty::Pty;
 use lowtide_sys::sigwait::SignalSet;
 use lowtide_sys::spawn::{Dispositions, Place, Start};
-pub use lowtide_testing::{PATIENCE, Started, Starts, until};
+pub(crate) use lowtide_testing::{PATIENCE, Started, Starts, until};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{read, write};
 
-pub const LOWTIDE: &str = env!("CARGO_BIN_EXE_lowtide");
+pub(crate) const LOWTIDE: &str = env!("CARGO_BIN_EXE_lowtide");
 
 /// `lowtide run -- sh -c SCRIPT`, with its recordings out of the way.
-pub fn run(home: &Path, script: &str) -> Command {
+pub(crate) fn run(home: &Path, script: &str) -> Command {
     let mut command = Command::new(LOWTIDE);
     command.args(["run", "-q", "-i", "20ms", "--", "sh", "-c", script]);
     command.env("LOWTIDE_HOME", home).current_dir(home);
@@ -25,13 +25,13 @@ pub fn run(home: &Path, script: &str) -> Command {
 }
 
 /// Reads a pipe or terminal piece by piece.
-pub struct Reader {
+pub(crate) struct Reader {
     pub fd: OwnedFd,
     pub seen: Vec<u8>,
 }
 
 impl Reader {
-    pub fn new(fd: impl Into<OwnedFd>) -> Self {
+    pub(crate) fn new(fd: impl Into<OwnedFd>) -> Self {
         Self {
             fd: fd.into(),
             seen: Vec::new(),
@@ -39,7 +39,7 @@ impl Reader {
     }
 
     /// Reads on, at most this much; false at the end.
-    pub fn more(&mut self, most: usize) -> bool {
+    pub(crate) fn more(&mut self, most: usize) -> bool {
         let mut fds = [PollFd::new(&self.fd, PollFlags::IN)];
         let patience = Timespec::try_from(PATIENCE).unwrap();
         assert!(
@@ -55,7 +55,7 @@ impl Reader {
     }
 
     /// Reads until this text has come.
-    pub fn until(&mut self, text: &str) {
+    pub(crate) fn until(&mut self, text: &str) {
         while !self.text().contains(text) {
             assert!(
                 self.more(4096),
@@ -65,25 +65,25 @@ impl Reader {
         }
     }
 
-    pub fn rest(&mut self) -> String {
+    pub(crate) fn rest(&mut self) -> String {
         while self.more(65536) {}
         self.text()
     }
 
-    pub fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         String::from_utf8_lossy(&self.seen).replace('\r', "")
     }
 }
 
 /// Somebody at a terminal, with a shell that runs a script.
-pub struct User {
+pub(crate) struct User {
     pub screen: Reader,
     pub shell: Started,
 }
 
 impl User {
     /// `$0` in the script is lowtide.
-    pub fn at_terminal(home: &Path, script: &str) -> Self {
+    pub(crate) fn at_terminal(home: &Path, script: &str) -> Self {
         let Pty { master, slave } = Pty::open().unwrap();
         let mut shell = Command::new("sh");
         shell
@@ -108,24 +108,24 @@ impl User {
     }
 
     /// Closes the terminal; what ran at it is seen to by the kernel, and is ours until the shell is dropped.
-    pub fn closes_terminal(self) -> Started {
+    pub(crate) fn closes_terminal(self) -> Started {
         self.shell
     }
 
-    pub fn types(&self, keys: &[u8]) {
+    pub(crate) fn types(&self, keys: &[u8]) {
         assert_eq!(write(&self.screen.fd, keys).unwrap(), keys.len());
     }
 
-    pub fn ends(&mut self) -> ExitStatus {
+    pub(crate) fn ends(&mut self) -> ExitStatus {
         self.shell.wait().unwrap()
     }
 
-    pub fn watcher(&self) -> u32 {
+    pub(crate) fn watcher(&self) -> u32 {
         child_named(self.shell.id(), "lowtide")
     }
 }
 
-pub fn children(pid: u32) -> Vec<u32> {
+pub(crate) fn children(pid: u32) -> Vec<u32> {
     let list = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
     list.split_whitespace()
         .map(|word| word.parse().unwrap())
@@ -142,16 +142,16 @@ fn child_named(parent: u32, name: &str) -> u32 {
     })
 }
 
-pub fn keeper_of(watcher: u32) -> u32 {
+pub(crate) fn keeper_of(watcher: u32) -> u32 {
     child_named(watcher, "lowtide-keeper")
 }
 
 /// The letter for a process's state (`T` stopped, `Z` ended but not waited for); None when it is gone.
-pub fn state(pid: u32) -> Option<char> {
+pub(crate) fn state(pid: u32) -> Option<char> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     stat.rsplit_once(") ")?.1.chars().next()
 }
 
-pub fn is_over(pid: u32) -> bool {
+pub(crate) fn is_over(pid: u32) -> bool {
     state(pid).is_none_or(|state| state == 'Z')
 }
