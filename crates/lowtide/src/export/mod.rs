@@ -1,5 +1,5 @@
 //! A recording as tables that other tools read: CSV, JSON lines, Parquet. One row per process per
-//! sample, per mark, per process, per cgroup, per part of a look: [`rows`] and [`looks`] make them from
+//! sample, per mark, per process, per cgroup, per part of a look: [`rows`] and `looks` make them from
 //! entries, [`table`] and [`parquet`] write them.
 
 mod looks;
