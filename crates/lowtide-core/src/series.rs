@@ -2,7 +2,7 @@
 //! fold. Sources push points; `judge` and the charts read buckets.
 //!
 //! While a series is short every distinct x keeps its own bucket, so nothing is lost. When there are
-//! more than [`CAP`] of them, neighbours share a bucket of equal width on the axis, and the width
+//! more than `CAP` of them, neighbours share a bucket of equal width on the axis, and the width
 //! doubles whenever the cap is reached again. Only buckets that hold something are kept, so a clock
 //! that jumps by years costs one bucket and not the whole picture.
 

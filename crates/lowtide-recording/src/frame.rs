@@ -1,5 +1,5 @@
 //! The outermost layer of a recording: the head of the file and the frames with their checksums.
-//! [`super::codec`] fills frames and reads them; [`super::writer`] and [`super::reader`] move them.
+//! [`super::codec`] fills frames and reads them; `writer` and `reader` move them.
 
 use crate::cells::put_varint;
 

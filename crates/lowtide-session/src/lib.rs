@@ -1,6 +1,6 @@
 //! A live job and lowtide around it: what `run` and `attach` share.
 //!
-//! [`session`] is the loop. [`keeper`] starts and carries a job, [`marks`] is where its training loop reaches us, [`watch`] is one
+//! [`session`] is the loop. [`keeper`] starts and carries a job, `marks` is where its training loop reaches us, [`watch`] is one
 //! turn of sample, record, judge, tell, [`guard`] has the job save and go on before memory runs out.
 //! The program draws, serves and parses; nothing here knows of it.
 

@@ -2,7 +2,7 @@
 //!
 //! Three processes stand around it. The **watcher** is what the user starts; it may be killed at any moment. The
 //! **keeper** is its child and the job's subreaper; it owns the job's pty or pipes and copies bytes. When the job has
-//! a terminal of its own, a **session leader** sits between keeper and job. [`start()`] is what commands use, and
+//! a terminal of its own, a **session leader** sits between keeper and job. [`Starter`] is what a session uses, and
 //! [`private_part`] is where the binary becomes one of the other two.
 
 mod carry;
