@@ -277,6 +277,7 @@ export function facts(report) {
     ["tree", `least ${showBytes(s.tree.min)}, average ${showBytes(s.tree.mean)}, most ${showBytes(s.tree.max)}`],
     ["end", s.exit ? ("code" in s.exit ? `code ${s.exit.code}` : `signal ${s.exit.signal}`) : null],
     ["lost", s.lost_ticks ? `${s.lost_ticks} samples could not be recorded` : null],
+    ["looks", s.looks.looks ? `${showCount(s.looks.looks)} into its memory, ${showDuration(s.looks.cpu)} of CPU` : null],
     ["recorded by", `lowtide ${h.lowtide} ${h.how}`],
   ] : [["source", report.name], ["read", report.read]];
   const list = pairs.filter(([, text]) => text).flatMap(([name, text]) => [el("dt", {}, name), el("dd", {}, text)]);

@@ -314,6 +314,12 @@ type LookRow = {
   why: LookWhy;
 };
 type LookWhy = "start" | "due" | "verdict" | "guard" | "other";
+/** What all looks into the run's processes have cost, whoever took them. */
+type LooksCost = {
+  /** Seconds */
+  cpu: number;
+  looks: number;
+};
 type MarkSource = "callback" | "output" | "trainer-state" | "other";
 /** Where the bytes of the process that grew are, by the looks into it. */
 type Memory = {
@@ -596,6 +602,7 @@ type Summary = {
   last_step: number | null;
   late_ticks: number;
   limit: Limit | null;
+  looks: LooksCost;
   lost_ticks: number;
   name: string;
   /** How often the guard started the job again; the levels below are those of the last attempt. */

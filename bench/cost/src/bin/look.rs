@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use lowtide_core::look::LookWhy;
+use lowtide_core::look::{Examine, LookWhy, Options};
 use lowtide_core::process::ProcId;
 use lowtide_core::units::Micros;
-use lowtide_sys::look::{Options, take};
+use lowtide_sys::look::MappingExaminer;
 use lowtide_sys::proc::{Proc, stat};
 
 /// Longer than any look that is worth measuring.
@@ -25,13 +25,14 @@ fn main() {
     let mut buffer = Vec::new();
     proc.read(pid, "stat", &mut buffer).expect("it runs");
     let start = stat::parse(&buffer).expect("stat as proc(5) has it").start;
+    let mut examiner = MappingExaminer { proc };
     for _ in 0..count {
         let options = Options {
             at: Micros(0),
             why: LookWhy::Due,
             within: WITHIN,
         };
-        match take(&proc, ProcId { pid, start }, options) {
+        match examiner.examine(ProcId { pid, start }, options) {
             Ok(look) => println!("{}", serde_json::to_string(&look).expect("plain data")),
             Err(gap) => panic!("{gap:?}"),
         }

@@ -14,10 +14,13 @@ pub use layout::{Allocator, Counts, Layout, MemoryClass, Pool, PythonVersion, Re
 pub use missing::{Missing, Said};
 pub use names::{By, Examiner};
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 use crate::later;
 use crate::process::ProcId;
+use crate::sample::Gap;
 use crate::units::{Bytes, Micros};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -41,6 +44,24 @@ pub struct Look {
     /// What only an examiner of Python's objects knows.
     #[serde(default)]
     pub objects: Option<Objects>,
+}
+
+/// Somebody who can tell where the bytes of a process are. What schedules looks drives any number of
+/// them, one after the other and on one budget, and knows nothing else of them.
+pub trait Examine: Send {
+    /// Looks into a process, which is neither stopped nor changed. Sets the look's cost: it is what the
+    /// budget pays.
+    fn examine(&mut self, id: ProcId, options: Options) -> Result<Look, Gap>;
+}
+
+/// What a look is asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// The moment, on the run's clock.
+    pub at: Micros,
+    pub why: LookWhy,
+    /// After this much time on a processor the rest stays unread.
+    pub within: Duration,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

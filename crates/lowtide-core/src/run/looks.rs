@@ -2,8 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use serde::Serialize;
+
 use crate::look::{By, Examiner, Look};
 use crate::process::ProcId;
+use crate::units::Micros;
 
 /// Looks of one examiner kept of one process. The schedule doubles its pauses, so a week of watching
 /// makes fewer; the callback makes more.
@@ -19,20 +22,32 @@ pub struct Taken {
 }
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct Looks(BTreeMap<ProcId, Vec<Taken>>);
+pub(super) struct Looks {
+    kept: BTreeMap<ProcId, Vec<Taken>>,
+    pub cost: LooksCost,
+}
+
+/// What all looks into the run's processes have cost, whoever took them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct LooksCost {
+    pub looks: u64,
+    pub cpu: Micros,
+}
 
 impl Looks {
     pub(crate) fn push(&mut self, look: &Look, step: Option<u64>) {
-        if self.0.len() >= PROCESSES && !self.0.contains_key(&look.id) {
+        self.cost.looks += 1;
+        self.cost.cpu.0 = self.cost.cpu.0.saturating_add(look.cost.cpu.0);
+        if self.kept.len() >= PROCESSES && !self.kept.contains_key(&look.id) {
             let newest = |looks: &Vec<Taken>| looks.last().map(|taken| taken.look.at);
             let id = self
-                .0
+                .kept
                 .iter()
                 .min_by_key(|(_, looks)| newest(looks))
                 .map(|(id, _)| *id);
-            id.and_then(|id| self.0.remove(&id));
+            id.and_then(|id| self.kept.remove(&id));
         }
-        let looks = self.0.entry(look.id).or_default();
+        let looks = self.kept.entry(look.id).or_default();
         let of_this = |taken: &Taken| taken.look.examiner == look.examiner;
         if looks.iter().filter(|taken| of_this(taken)).count() >= KEPT {
             // Every second one of the middle goes; the first is what growth is measured from.
@@ -47,11 +62,11 @@ impl Looks {
     }
 
     pub(crate) fn processes(&self) -> impl Iterator<Item = &ProcId> {
-        self.0.keys()
+        self.kept.keys()
     }
 
     pub(crate) fn of(&self, id: ProcId) -> &[Taken] {
-        self.0.get(&id).map_or(&[], Vec::as_slice)
+        self.kept.get(&id).map_or(&[], Vec::as_slice)
     }
 }
 
@@ -81,7 +96,6 @@ impl Taken {
 mod tests {
     use super::*;
     use crate::look::{Examiner, LookWhy};
-    use crate::units::Micros;
 
     #[test]
     fn the_first_and_the_last_look_of_each_examiner_stay() {

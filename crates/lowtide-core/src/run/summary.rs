@@ -8,8 +8,8 @@ use crate::sample::{Basis, Limit};
 use crate::units::Bytes;
 use crate::verdict::Class;
 
-use super::Run;
 use super::track::{Extremes, Lines, ProcessTrack, floor_ends};
+use super::{LooksCost, Run};
 
 #[derive(Clone, Debug, Serialize)]
 pub struct Summary {
@@ -32,6 +32,8 @@ pub struct Summary {
     pub limit: Option<Limit>,
     pub headroom: Option<f64>,
     pub exit: Option<Exit>,
+    /// What looking into processes has cost, apart from watching them.
+    pub looks: LooksCost,
 }
 
 #[derive(Clone, Copy, Debug, Default, Serialize)]
@@ -78,6 +80,7 @@ impl Run {
             samples: self.samples,
             lost_ticks: self.lost_ticks,
             late_ticks: self.late,
+            looks: self.looks.cost,
             first_step: self.steps.began(),
             last_step: self.steps.furthest_step(),
             total_steps: self.total_steps(),

@@ -1,6 +1,9 @@
 //! When to look into which process, and the thread that does it: a look takes up to seconds, and a tick
 //! must not wait for it. What it found comes back with a later tick.
 //!
+//! Any number of examiners can look. Each has its own pauses for each process; one thread drives them one
+//! after the other, and all of them live on one budget.
+//!
 //! The first look at a process comes when its start-up is over, the next ones at pauses that grow with
 //! the time passed, and between them when what it holds has grown by a tenth. Where nobody says how many
 //! steps there will be the end cannot be foreseen; this way the last look lies in the last third of the
@@ -10,12 +13,10 @@ use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
-use lowtide_core::look::{Look, LookWhy};
+use lowtide_core::look::{Examine, Look, LookWhy, Options};
 use lowtide_core::process::ProcId;
 use lowtide_core::sample::{Gap, GapWhy};
 use lowtide_core::units::{Bytes, Micros, Share};
-use lowtide_sys::look::{Options, take};
-use lowtide_sys::proc::Proc;
 
 /// Share of wall time that looks may take of a core.
 const BUDGET: Share = Share(0.01);
@@ -49,9 +50,9 @@ const BESIDE: f64 = 8e6;
 
 /// What looks have cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LooksSpent {
-    pub looks: u32,
-    pub cpu: Micros,
+struct LooksSpent {
+    looks: u32,
+    cpu: Micros,
 }
 
 /// How far the training loop has come.
@@ -76,7 +77,7 @@ pub(super) struct Candidate {
     pub held: Bytes,
 }
 
-/// What is known of the looks into one process.
+/// What is known of the looks of one examiner into one process.
 #[derive(Clone, Copy, Debug)]
 struct Seen {
     first: Micros,
@@ -115,17 +116,45 @@ impl Seen {
     }
 }
 
+/// The look that is to be taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Due {
+    id: ProcId,
+    examiner: usize,
+    why: LookWhy,
+}
+
 /// Decides; time is data.
 #[derive(Debug, Default)]
 struct Schedule {
-    processes: BTreeMap<ProcId, Seen>,
-    spent: LooksSpent,
-    asked: Option<LookWhy>,
+    /// By process and examiner.
+    seen: BTreeMap<(ProcId, usize), Seen>,
+    /// What each examiner has cost.
+    spent: Vec<LooksSpent>,
+    /// A look that somebody wants soon, by examiner.
+    asked: Vec<Option<LookWhy>>,
     /// What each process of the tree held when its own start-up was over.
     began: BTreeMap<ProcId, (Micros, Bytes)>,
 }
 
 impl Schedule {
+    fn new(examiners: usize) -> Schedule {
+        Schedule {
+            spent: vec![LooksSpent::default(); examiners],
+            asked: vec![None; examiners],
+            ..Schedule::default()
+        }
+    }
+
+    /// All that was spent, by whomever.
+    fn total(&self) -> LooksSpent {
+        let add = |all: LooksSpent, one: &LooksSpent| LooksSpent {
+            looks: all.looks + one.looks,
+            cpu: Micros(all.cpu.0 + one.cpu.0),
+        };
+        self.spent.iter().fold(LooksSpent::default(), add)
+    }
+
     /// The process that has grown most, if that is worth a look beside the watched one.
     fn grower(
         &mut self,
@@ -154,52 +183,67 @@ impl Schedule {
 
     /// What may still be spent, in seconds of a core.
     fn credit(&self, now: Micros) -> f64 {
-        now.seconds() * BUDGET.0 - self.spent.cpu.seconds()
+        now.seconds() * BUDGET.0 - self.total().cpu.seconds()
     }
 
-    /// The process to look into now, if any.
-    fn due(
-        &mut self,
-        now: Micros,
-        candidates: &[Candidate],
-        reached: Reached,
-    ) -> Option<(ProcId, LookWhy)> {
+    /// The process to look into now, if any, and which examiner is to do it.
+    fn due(&mut self, now: Micros, candidates: &[Candidate], reached: Reached) -> Option<Due> {
         let credit = self.credit(now);
-        // Each look is expected to cost what the ones before did.
-        let usual = self.spent.cpu.seconds() / f64::from(self.spent.looks.max(1));
-        let asked = self.asked;
-        let mut best: Option<(ProcId, LookWhy, Micros)> = None;
-        for candidate in candidates {
-            let seen = self.processes.entry(candidate.id).or_insert(Seen {
-                first: now,
-                last: None,
-                looks: 0,
-                in_steps: 0,
-                at_the_end: false,
-                refused: false,
-            });
-            if seen.refused || !(credit >= usual || seen.is_free(now, reached)) {
-                continue;
-            }
-            let Some(why) = why(seen, now, candidate.held, reached, asked) else {
-                continue;
-            };
-            // The one that has waited longest goes first.
-            let waited = seen.pause(now);
-            if best.is_none_or(|(_, _, longest)| waited > longest) {
-                best = Some((candidate.id, why, waited));
+        let mut best: Option<(Due, Bytes, Micros)> = None;
+        for (examiner, spent) in self.spent.iter().enumerate() {
+            // Each look is expected to cost what this examiner's before did.
+            let usual = spent.cpu.seconds() / f64::from(spent.looks.max(1));
+            for candidate in candidates {
+                let key = (candidate.id, examiner);
+                let seen = self.seen.entry(key).or_insert(Seen {
+                    first: now,
+                    last: None,
+                    looks: 0,
+                    in_steps: 0,
+                    at_the_end: false,
+                    refused: false,
+                });
+                if seen.refused || !(credit >= usual || seen.is_free(now, reached)) {
+                    continue;
+                }
+                let Some(why) = why(seen, now, candidate.held, reached, self.asked[examiner])
+                else {
+                    continue;
+                };
+                // The one that has waited longest goes first.
+                let waited = seen.pause(now);
+                if best.is_none_or(|(_, _, longest)| waited > longest) {
+                    let id = candidate.id;
+                    best = Some((Due { id, examiner, why }, candidate.held, waited));
+                }
             }
         }
-        let (id, why, _) = best?;
-        self.asked = None;
-        let held = candidates.iter().find(|candidate| candidate.id == id);
-        if let Some(seen) = self.processes.get_mut(&id) {
-            seen.last = Some((now, held.map_or(Bytes::ZERO, |candidate| candidate.held)));
+        let (due, held, _) = best?;
+        self.asked[due.examiner] = None;
+        if let Some(seen) = self.seen.get_mut(&(due.id, due.examiner)) {
+            seen.last = Some((now, held));
             seen.looks += 1;
             seen.in_steps += u32::from(reached.step.is_some());
             seen.at_the_end |= reached.is_near_the_end();
         }
-        Some((id, why))
+        Some(due)
+    }
+
+    /// What came of a look that was due.
+    fn took(&mut self, due: Due, answer: &Answer) {
+        match answer {
+            Ok(look) => {
+                let spent = &mut self.spent[due.examiner];
+                spent.looks += 1;
+                spent.cpu = Micros(spent.cpu.0 + look.cost.cpu.0);
+            }
+            Err(gap) => {
+                if let Some(seen) = self.seen.get_mut(&(due.id, due.examiner)) {
+                    // What is denied once is denied again.
+                    seen.refused = gap.why != GapWhy::Late;
+                }
+            }
+        }
     }
 
     fn within(&self, now: Micros) -> Duration {
@@ -240,58 +284,50 @@ type Answer = Result<Look, Gap>;
 /// The schedule and its thread.
 pub(super) struct Looks {
     schedule: Schedule,
-    ask: Sender<(ProcId, Options)>,
+    ask: Sender<(Due, Options)>,
     answers: Receiver<Answer>,
-    busy: bool,
+    /// The look that the thread is at.
+    underway: Option<Due>,
 }
 
 impl Looks {
-    /// None: no thread could be had, or no `/proc`; then there are no looks.
-    pub(super) fn start() -> Option<Looks> {
-        let proc = Proc::at("/proc").ok()?;
-        let (ask, asked) = channel::<(ProcId, Options)>();
+    /// None: no thread could be had; then there are no looks.
+    pub(super) fn start(mut examiners: Vec<Box<dyn Examine>>) -> Option<Looks> {
+        let schedule = Schedule::new(examiners.len());
+        let (ask, asked) = channel::<(Due, Options)>();
         let (answer, answers) = channel();
         // Not joined: it ends with its last look, at most seconds after us.
         std::thread::Builder::new()
             .name("looks".to_owned())
             .spawn(move || {
-                for (id, options) in asked {
-                    if answer.send(take(&proc, id, options)).is_err() {
+                for (due, options) in asked {
+                    let Some(examiner) = examiners.get_mut(due.examiner) else {
+                        return;
+                    };
+                    if answer.send(examiner.examine(due.id, options)).is_err() {
                         return;
                     }
                 }
             })
             .ok()?;
         Some(Looks {
-            schedule: Schedule::default(),
+            schedule,
             ask,
             answers,
-            busy: false,
+            underway: None,
         })
     }
 
     /// A look is wanted soon: the verdict changed, or the guard warned.
     pub(super) fn soon(&mut self, why: LookWhy) {
-        self.schedule.asked = Some(why);
+        self.schedule.asked.fill(Some(why));
     }
 
     /// What the thread has found since the last call.
     pub(super) fn found(&mut self) -> Option<Answer> {
         let answer = self.answers.try_recv().ok()?;
-        self.busy = false;
-        let spent = &mut self.schedule.spent;
-        match &answer {
-            Ok(look) => {
-                spent.looks += 1;
-                spent.cpu = Micros(spent.cpu.0 + look.cost.cpu.0);
-            }
-            Err(gap) => {
-                let seen = gap.who.and_then(|id| self.schedule.processes.get_mut(&id));
-                if let Some(seen) = seen {
-                    // What is denied once is denied again.
-                    seen.refused = gap.why != GapWhy::Late;
-                }
-            }
+        if let Some(due) = self.underway.take() {
+            self.schedule.took(due, &answer);
         }
         Some(answer)
     }
@@ -306,30 +342,27 @@ impl Looks {
         reached: Reached,
     ) {
         let grower = self.schedule.grower(now, all, wanted[0]);
-        if self.busy {
+        if self.underway.is_some() {
             return;
         }
         let mut candidates = all.to_vec();
         candidates.retain(|one| wanted.contains(&Some(one.id)) || grower == Some(one.id));
-        let Some((id, why)) = self.schedule.due(now, &candidates, reached) else {
+        let Some(due) = self.schedule.due(now, &candidates, reached) else {
             return;
         };
         let options = Options {
             at: now,
-            why,
+            why: due.why,
             within: self.schedule.within(now),
         };
-        self.busy = self.ask.send((id, options)).is_ok();
-    }
-
-    pub(super) fn spent(&self) -> LooksSpent {
-        self.schedule.spent
+        self.underway = self.ask.send((due, options)).is_ok().then_some(due);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use lowtide_core::look::{Cost, Examiner};
 
     const ID: ProcId = ProcId { pid: 7, start: 1 };
 
@@ -337,6 +370,19 @@ mod tests {
         step: Some(1),
         total: None,
     };
+
+    fn look(due: Due, at: Micros, cost: f64) -> Look {
+        let cpu = Micros::from_seconds(cost);
+        Look {
+            cost: Cost { wall: cpu, cpu },
+            ..Look::new(
+                at,
+                due.id,
+                due.why,
+                Examiner::Other(due.examiner.to_string()),
+            )
+        }
+    }
 
     /// Runs the schedule with a tick a second; `held` and the moment of the first step are given.
     fn times(
@@ -357,7 +403,7 @@ mod tests {
         held: impl Fn(u64) -> u64,
         reached: impl Fn(u64) -> Reached,
     ) -> Vec<(u64, LookWhy)> {
-        let mut schedule = Schedule::default();
+        let mut schedule = Schedule::new(1);
         let mut looks = Vec::new();
         for second in 0..seconds {
             let candidate = Candidate {
@@ -365,10 +411,9 @@ mod tests {
                 held: Bytes(held(second)),
             };
             let now = Micros(second * 1_000_000);
-            if let Some((_, why)) = schedule.due(now, &[candidate], reached(second)) {
-                looks.push((second, why));
-                schedule.spent.looks += 1;
-                schedule.spent.cpu.0 += Micros::from_seconds(cost).0;
+            if let Some(due) = schedule.due(now, &[candidate], reached(second)) {
+                looks.push((second, due.why));
+                schedule.took(due, &Ok(look(due, now, cost)));
             }
         }
         looks
@@ -461,7 +506,7 @@ mod tests {
     #[test]
     fn a_worker_that_grows_deserves_looks_and_one_that_starts_does_not() {
         let worker = ProcId { pid: 9, start: 2 };
-        let mut schedule = Schedule::default();
+        let mut schedule = Schedule::new(1);
         let mut grower = |second: u64, held: u64| {
             let all = [(ID, 1_000_000_000), (worker, held)];
             let all = all.map(|(id, held)| Candidate {
@@ -476,9 +521,62 @@ mod tests {
         assert_eq!(grower(20, 89_000_000), Some(worker));
     }
 
+    /// A second examiner has its own pauses, and both live on one budget.
+    #[test]
+    fn two_examiners_share_the_budget() {
+        let costs = [0.1, 2.0];
+        let mut schedule = Schedule::new(costs.len());
+        let mut looks = [Vec::new(), Vec::new()];
+        for second in 0..3600 {
+            let held = Bytes(1_000_000_000 + second * 100_000_000);
+            let now = Micros(second * 1_000_000);
+            let due = schedule.due(now, &[Candidate { id: ID, held }], IN_STEPS);
+            if let Some(due) = due {
+                looks[due.examiner].push(second);
+                schedule.took(due, &Ok(look(due, now, costs[due.examiner])));
+            }
+        }
+        let spent = schedule.total();
+        assert_eq!(spent.looks as usize, looks[0].len() + looks[1].len());
+        let free = f64::from(AT_LEAST) * (costs[0] + costs[1]);
+        assert!(spent.cpu.seconds() <= 36.0 + free, "{spent:?}");
+        // The cheap one looks more often, and the dear one is not starved.
+        assert!(looks[0].len() > looks[1].len(), "{looks:?}");
+        assert!(looks[1].len() > 4, "{looks:?}");
+    }
+
+    /// What one examiner may not read another may.
+    #[test]
+    fn a_refusal_is_the_examiners_own() {
+        let mut schedule = Schedule::new(2);
+        let candidate = [Candidate {
+            id: ID,
+            held: Bytes(1),
+        }];
+        let first = schedule.due(Micros(1), &candidate, IN_STEPS).unwrap();
+        let gap = Gap {
+            who: Some(ID),
+            what: "memory".to_owned(),
+            why: GapWhy::Denied,
+        };
+        schedule.took(first, &Err(gap));
+        let later = |second: u64| Micros(second * 1_000_000);
+        let others =
+            (1..100).filter_map(|second| schedule.due(later(second), &candidate, IN_STEPS));
+        let others: Vec<usize> = others.map(|due| due.examiner).collect();
+        assert!(
+            others.len() > 1 && !others.contains(&first.examiner),
+            "{others:?}"
+        );
+    }
+
     #[test]
     fn a_look_that_is_asked_for_comes_at_once() {
-        let mut schedule = Schedule::default();
+        let mut schedule = Schedule::new(1);
+        let due = |id, why| {
+            let examiner = 0;
+            Some(Due { id, examiner, why })
+        };
         let candidate = [Candidate {
             id: ID,
             held: Bytes(1),
@@ -486,13 +584,13 @@ mod tests {
         let at = |second: u64| Micros(second * 1_000_000);
         assert_eq!(
             schedule.due(at(100), &candidate, IN_STEPS),
-            Some((ID, LookWhy::Start))
+            due(ID, LookWhy::Start)
         );
         assert_eq!(schedule.due(at(103), &candidate, IN_STEPS), None);
-        schedule.asked = Some(LookWhy::Verdict);
+        schedule.asked.fill(Some(LookWhy::Verdict));
         assert_eq!(
             schedule.due(at(104), &candidate, IN_STEPS),
-            Some((ID, LookWhy::Verdict))
+            due(ID, LookWhy::Verdict)
         );
         // A worker that the verdict names has waited longest.
         let worker = Candidate {
@@ -502,7 +600,7 @@ mod tests {
         let both = [candidate[0], worker];
         assert_eq!(
             schedule.due(at(105), &both, IN_STEPS),
-            Some((worker.id, LookWhy::Start))
+            due(worker.id, LookWhy::Start)
         );
     }
 }

@@ -20,7 +20,7 @@ use std::time::Duration;
 use anyhow::Result;
 use lowtide_core::entry::{Entry, EventKind, Exit, Header};
 use lowtide_core::guard::{Policy, Ruling};
-use lowtide_core::look::LookWhy;
+use lowtide_core::look::{Examine, LookWhy};
 use lowtide_core::mark::{Mark, MarkSource};
 use lowtide_core::output::StepReader;
 use lowtide_core::process::ProcId;
@@ -31,12 +31,13 @@ use lowtide_core::tree::program::is_python;
 use lowtide_core::units::{Bytes, Cap, Micros, Share};
 use lowtide_core::verdict::{Class, Verdict};
 use lowtide_recording::{NewRun, Recorder, Store};
+use lowtide_sys::look::MappingExaminer;
+use lowtide_sys::proc::Proc;
 use lowtide_sys::sampler::{Change, Sampler};
 
 use crate::failure::Failure;
 use crate::marks::Inbox;
 
-pub use looks::LooksSpent;
 pub use state_file::output_folders;
 pub use teller::Teller;
 
@@ -210,7 +211,7 @@ impl Watch {
             hooks,
             teller,
             clock,
-            looks: looks.then(Looks::start).flatten(),
+            looks: looks.then(examiners).and_then(Looks::start),
             probe: probe.then(Probe::default),
             sample: Sample::default(),
             policy: Policy::warning_only(),
@@ -491,9 +492,11 @@ impl Watch {
     pub fn spent(&self) -> lowtide_sys::sampler::Spent {
         self.sampler.spent()
     }
+}
 
-    /// What looks have cost, apart from that. None: there were to be none.
-    pub fn looks_spent(&self) -> Option<LooksSpent> {
-        self.looks.as_ref().map(Looks::spent)
-    }
+/// Everybody who can look into a process from here.
+fn examiners() -> Vec<Box<dyn Examine>> {
+    let mappings = Proc::at("/proc").map(|proc| MappingExaminer { proc });
+    let mappings = mappings.map(|examiner| Box::new(examiner) as Box<dyn Examine>);
+    mappings.into_iter().collect()
 }

@@ -18,10 +18,10 @@ mod reserved;
 mod subject;
 mod taxonomy;
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use lowtide_core::look::{
-    Breakdown, By, Cost, Examiner, Layout, Look, LookWhy, MemoryClass, Missing, Part,
+    Breakdown, By, Cost, Examine, Examiner, Layout, Look, MemoryClass, Missing, Options, Part,
 };
 use lowtide_core::process::ProcId;
 use lowtide_core::sample::{Gap, GapWhy};
@@ -38,17 +38,18 @@ use crate::sampler::processor_time;
 /// Parts and total are read some milliseconds apart; more than this share between them is no rounding.
 const UNSTEADY: f64 = 0.05;
 
-#[derive(Clone, Copy, Debug)]
-pub struct Options {
-    /// The moment, on the run's clock.
-    pub at: Micros,
-    pub why: LookWhy,
-    /// After this much time on a processor the rest stays unread.
-    pub within: Duration,
+/// Looks from outside, by the mappings and what allocators leave in them.
+pub struct MappingExaminer {
+    pub proc: Proc,
 }
 
-/// Looks into a process. It is neither stopped nor changed.
-pub fn take(proc: &Proc, id: ProcId, options: Options) -> Result<Look, Gap> {
+impl Examine for MappingExaminer {
+    fn examine(&mut self, id: ProcId, options: Options) -> Result<Look, Gap> {
+        take(&self.proc, id, options)
+    }
+}
+
+fn take(proc: &Proc, id: ProcId, options: Options) -> Result<Look, Gap> {
     let (began, cpu) = (Instant::now(), processor_time());
     let deadline = Deadline::after(options.within);
     is_same(proc, id)?;

@@ -13,11 +13,11 @@ use std::process::Command;
 use std::time::Duration;
 
 use job::Job;
-use lowtide_core::look::{By, Layout, Look, LookWhy, Part};
+use lowtide_core::look::{By, Examine, Layout, Look, LookWhy, Options, Part};
 use lowtide_core::process::ProcId;
 use lowtide_core::sample::Gap;
 use lowtide_core::units::{Bytes, Micros};
-use lowtide_sys::look;
+use lowtide_sys::look::MappingExaminer;
 use lowtide_sys::proc::{Proc, stat};
 use lowtide_testing::Starts;
 
@@ -56,12 +56,12 @@ fn id(pid: u32) -> ProcId {
 
 fn try_look(id: ProcId, within: Duration) -> Result<Look, Gap> {
     let proc = Proc::at("/proc").unwrap();
-    let options = look::Options {
+    let options = Options {
         at: Micros(0),
         why: LookWhy::Due,
         within,
     };
-    look::take(&proc, id, options)
+    MappingExaminer { proc }.examine(id, options)
 }
 
 fn look_into(job: &Job) -> Look {

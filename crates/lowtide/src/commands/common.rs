@@ -78,12 +78,10 @@ impl WatchArgs {
 
 /// What is printed when watching ends.
 pub(crate) fn end_of_run(watch: &Watch) -> String {
-    let (spent, looks) = (watch.spent(), watch.looks_spent().unwrap_or_default());
+    let spent = watch.spent();
     let cost = Cost {
         cpu: spent.cpu,
         locked: spent.locked,
-        looks: looks.looks,
-        looks_cpu: looks.cpu,
     };
     ending::text(&watch.run, cost, watch.dir().map(PathBuf::as_path))
 }

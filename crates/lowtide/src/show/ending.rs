@@ -17,9 +17,6 @@ pub(crate) struct Cost {
     pub cpu: Micros,
     /// Time under the job's locks.
     pub locked: Micros,
-    /// Looks into the job's memory, and their processor time.
-    pub looks: u32,
-    pub looks_cpu: Micros,
 }
 
 pub(crate) fn text(run: &Run, cost: Cost, dir: Option<&Path>) -> String {
@@ -41,11 +38,12 @@ pub(crate) fn text(run: &Run, cost: Cost, dir: Option<&Path>) -> String {
             of_wall(cost.locked)
         ),
     );
-    if cost.looks > 0 {
-        let share = of_wall(cost.looks_cpu);
+    let looks = summary.looks;
+    if looks.looks > 0 {
+        let share = of_wall(looks.cpu);
         line(
             "looks",
-            format!("{} into the job's memory, {share} of a core", cost.looks),
+            format!("{} into the job's memory, {share} of a core", looks.looks),
         );
     }
     if let Some(dir) = dir {
