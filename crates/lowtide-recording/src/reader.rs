@@ -50,6 +50,7 @@ impl RecordingError {
                 "recordings are called recording.lowtide; `lowtide runs` lists them"
             }
             Self::Empty { .. } => "the run ended, or the disk was full, before anything was stored",
+            Self::Version { found, .. } if *found > VERSION => "update lowtide",
             Self::Version { .. } => "read it with the lowtide that made it",
             Self::NoSuchRun { .. } => "`lowtide runs` lists the runs; a path works too",
             Self::Ambiguous { .. } => "write more of the name, or `last` for the newest",

@@ -56,7 +56,9 @@ impl Refusal {
         let why = match known {
             Empty { .. } => "it ends before its first entry".to_owned(),
             NotARecording { .. } => "its file is no recording".to_owned(),
-            Version { found, .. } => format!("its format has version {found}"),
+            Version { found, .. } => {
+                format!("its format has version {found}, which this lowtide does not read")
+            }
             Open { source, .. } | Read { source, .. } => source.to_string(),
             other => other.to_string(),
         };
