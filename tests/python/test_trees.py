@@ -56,7 +56,7 @@ def test_a_shell_is_never_the_one(tmp_path):
     assert "plain.py" in verdict["process"]["command"]
     assert not verdict["process"]["command"].startswith("sh ")
     seen = roles(rows)
-    # And now and then a helper that torch starts for a moment.
+    # A sample may fall on the `ldconfig -p` that an import starts for a moment: its role is `other`.
     assert (seen["launcher"], seen["trainer"]) == (1, 1)
     assert verdict["process"]["why"]
 
