@@ -4,13 +4,13 @@
 use crate::rules::{Answer, Rule};
 use crate::trace::{FEWEST, Trace};
 
-const LOOKS: [f64; 5] = [0.10, 0.25, 0.50, 0.75, 1.0];
+const SHARES: [f64; 5] = [0.10, 0.25, 0.50, 0.75, 1.0];
 /// Up to here every prefix is asked about.
 const ALL: usize = 200;
 /// Beyond, so many on a logarithmic and so many on an even scale: starts are where mistakes live.
 const SPREAD: usize = 50;
 
-/// The lengths at which a trace of `n` points is looked at, ascending, from five points to all.
+/// The lengths at which a trace of `n` points is judged, ascending, from five points to all.
 pub fn lengths(n: usize) -> Vec<usize> {
     if n <= ALL {
         return (FEWEST..=n).collect();
@@ -34,7 +34,7 @@ pub fn lengths(n: usize) -> Vec<usize> {
 pub fn first_accusation(rule: &Rule, trace: &Trace) -> Option<(usize, Answer)> {
     lengths(trace.points.len())
         .into_iter()
-        .map(|n| (n, (rule.ask)(trace.look(n))))
+        .map(|n| (n, (rule.ask)(trace.until(n))))
         .find(|(_, answer)| answer.leak())
 }
 
@@ -45,14 +45,14 @@ pub fn table(rules: &[Rule], judge: &Rule, traces: &[Trace]) {
     println!(
         "\nPrefixes: leaks found, false alarms at each share of the trace ({} leak, {} not, 12 points \
          or more); not-leaks ever accused at any prefix of {FEWEST} points or more, and the same among \
-         shorter traces; traces whose leak / not-leak call changed between looks, and leaks withdrawn",
+         shorter traces; traces whose leak / not-leak call changed between prefixes, and leaks withdrawn",
         count(true),
         count(false)
     );
     print!("{:28}", "rule");
-    LOOKS
+    SHARES
         .iter()
-        .for_each(|look| print!(" {:>13}", format!("{:.0} %", look * 100.0)));
+        .for_each(|share| print!(" {:>13}", format!("{:.0} %", share * 100.0)));
     println!(
         " {:>8} {:>8} {:>7} {:>9}",
         "ever", "short", "flips", "withdrawn"
@@ -60,11 +60,11 @@ pub fn table(rules: &[Rule], judge: &Rule, traces: &[Trace]) {
     for rule in rules {
         print!("{:28}", rule.name);
         let mut history: Vec<Vec<Option<bool>>> = vec![Vec::new(); long.len()];
-        for look in LOOKS {
+        for share in SHARES {
             let (mut found, mut alarms) = (0, 0);
             for (trace, seen) in long.iter().zip(&mut history) {
-                let n = ((trace.points.len() as f64 * look).round() as usize).max(1);
-                let answer = (rule.ask)(trace.look(n));
+                let n = ((trace.points.len() as f64 * share).round() as usize).max(1);
+                let answer = (rule.ask)(trace.until(n));
                 seen.push(answer.decided());
                 if answer.leak() {
                     *if trace.leaks() {

@@ -3,7 +3,7 @@
 
 use lowtide_core::point::Point;
 
-use crate::rules::{Answer, Look, Rule};
+use crate::rules::{Answer, Question, Rule};
 use crate::score::share;
 use crate::stats::{median, wilson};
 use crate::trace::Trace;
@@ -52,11 +52,11 @@ pub fn table(rules: &[Rule], judge: &Rule, traces: &[Trace]) {
         logs.iter()
             .map(|trace| {
                 let case = ramped(trace, ramp);
-                let look = Look {
+                let question = Question {
                     points: &case.points,
-                    ..trace.look(0)
+                    ..trace.until(0)
                 };
-                ((rule.ask)(look), case.rate)
+                ((rule.ask)(question), case.rate)
             })
             .collect()
     };

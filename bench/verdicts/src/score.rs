@@ -72,7 +72,7 @@ pub fn table(title: &str, rules: &[Rule], traces: &[Trace], which: fn(&Trace) ->
         "{:28} {:>16} {:>16} {:>16} {:>16} {:>6} {:>11}",
         "rule", "precision", "recall", "F1", "accuracy", "cover", "over-claims"
     );
-    let whole = |trace: &Trace, rule: &Rule| (rule.ask)(trace.look(trace.points.len()));
+    let whole = |trace: &Trace, rule: &Rule| (rule.ask)(trace.until(trace.points.len()));
     for rule in rules {
         let calls: Vec<Call> = scored
             .iter()
@@ -151,7 +151,7 @@ pub fn confusion(judge: &Rule, traces: &[Trace]) {
     let long: Vec<(&Trace, Answer)> = traces
         .iter()
         .filter(|t| t.counts() && !t.short())
-        .map(|t| (t, (judge.ask)(t.look(t.points.len()))))
+        .map(|t| (t, (judge.ask)(t.until(t.points.len()))))
         .collect();
     for label in CLASSES {
         print!("{label:12}");
@@ -182,7 +182,7 @@ pub fn short(judge: &Rule, traces: &[Trace]) {
     let mut right = [0; 3];
     let mut of = 0;
     for trace in traces.iter().filter(|t| t.counts() && t.short()) {
-        let answer = (judge.ask)(trace.look(trace.points.len()));
+        let answer = (judge.ask)(trace.until(trace.points.len()));
         let verdict = match answer.class {
             Some(class) if class == trace.label => 0,
             Some(Class::TooEarly) | None => 1,
@@ -212,7 +212,7 @@ pub fn wrong(judge: &Rule, traces: &[Trace]) {
         judge.name
     );
     for trace in traces.iter().filter(|t| t.counts() && !t.short()) {
-        let answer = (judge.ask)(trace.look(trace.points.len()));
+        let answer = (judge.ask)(trace.until(trace.points.len()));
         if answer.class == Some(trace.label) {
             continue;
         }

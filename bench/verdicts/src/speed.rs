@@ -6,7 +6,7 @@ use std::time::Instant;
 use lowtide_core::point::{Context, Point};
 use lowtide_core::verdict::{Axis, Meter};
 
-use crate::rules::{Look, Rule};
+use crate::rules::{Question, Rule};
 use crate::stats::{Random, median};
 
 const LONG: usize = 1_000_000;
@@ -34,7 +34,7 @@ pub fn report(judge: &Rule) {
     let mut random = Random(1);
     let context = Context::default();
     let ask = |points: &[Point]| {
-        black_box((judge.ask)(Look {
+        black_box((judge.ask)(Question {
             points,
             axis: Axis::Time,
             meter: Meter::Held,

@@ -2,7 +2,7 @@
 //! window that rises and explains four fifths of its variance is a leak. The original then asks
 //! whether the line meets the memory limit soon, which needs a limit.
 
-use super::{Answer, Look};
+use super::{Answer, Question};
 use crate::stats::Sums;
 
 const R2: f64 = 0.8;
@@ -10,8 +10,8 @@ const R2: f64 = 0.8;
 const SHARE: usize = 10;
 const FEWEST: usize = 5;
 
-pub(super) fn ask(look: Look) -> Answer {
-    let points = look.points;
+pub(super) fn ask(question: Question) -> Answer {
+    let points = question.points;
     let smallest = FEWEST.max(points.len() / SHARE);
     let Some(mut sums) = Sums::new(points) else {
         return Answer::default();

@@ -3,11 +3,11 @@
 use lowtide_core::judge::judge;
 use lowtide_core::series::Series;
 
-use super::{Answer, Look};
+use super::{Answer, Question};
 
-pub(super) fn ask(look: Look) -> Answer {
-    let series = Series::from_points(look.axis, look.meter, look.points);
-    let verdict = judge(&series, look.context);
+pub(super) fn ask(question: Question) -> Answer {
+    let series = Series::from_points(question.axis, question.meter, question.points);
+    let verdict = judge(&series, question.context);
     let said: Vec<String> = verdict
         .evidence
         .iter()

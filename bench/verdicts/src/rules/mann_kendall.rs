@@ -1,6 +1,6 @@
 //! The Mann-Kendall test for a trend (two-sided 5 %, ties accounted for) with Theil-Sen's slope.
 
-use super::{Answer, Look};
+use super::{Answer, Question};
 use crate::stats::median;
 use lowtide_core::point::Point;
 
@@ -9,8 +9,8 @@ const Z: f64 = 1.959_964;
 /// All pairs of this many points at most: Theil-Sen is quadratic, and thinning hardly moves it.
 const SLOPE_POINTS: usize = 400;
 
-pub(super) fn ask(look: Look) -> Answer {
-    let points = look.points;
+pub(super) fn ask(question: Question) -> Answer {
+    let points = question.points;
     if points.len() < FEWEST {
         return Answer::default();
     }

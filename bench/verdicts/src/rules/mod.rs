@@ -18,7 +18,7 @@ use crate::trace::Trace;
 
 /// What a rule gets to see: a trace, or its beginning.
 #[derive(Clone, Copy)]
-pub struct Look<'a> {
+pub struct Question<'a> {
     pub points: &'a [Point],
     pub axis: Axis,
     pub meter: Meter,
@@ -26,8 +26,8 @@ pub struct Look<'a> {
 }
 
 impl Trace {
-    pub fn look(&self, points: usize) -> Look<'_> {
-        Look {
+    pub fn until(&self, points: usize) -> Question<'_> {
+        Question {
             points: &self.points[..points],
             axis: self.axis,
             meter: self.meter,
@@ -71,7 +71,7 @@ impl Answer {
 
 pub struct Rule {
     pub name: &'static str,
-    pub ask: fn(Look) -> Answer,
+    pub ask: fn(Question) -> Answer,
 }
 
 pub const LOWTIDE: Rule = Rule {
@@ -123,7 +123,7 @@ mod tests {
             .enumerate()
             .map(|(i, megabytes)| Point::new(i as f64, megabytes * 1e6))
             .collect();
-        (rule.ask)(Look {
+        (rule.ask)(Question {
             points: &points,
             axis: Axis::Time,
             meter: Meter::Rss,

@@ -1,16 +1,16 @@
 //! A straight line through all samples, called a leak when it rises, explains four fifths of the
 //! variance, and its slope is "significant" as if samples were independent.
 
-use super::{Answer, Look};
+use super::{Answer, Question};
 use crate::stats::{fit, t_limit};
 
 const R2: f64 = 0.8;
 
-pub(super) fn ask(look: Look) -> Answer {
-    let Some(line) = fit(look.points) else {
+pub(super) fn ask(question: Question) -> Answer {
+    let Some(line) = fit(question.points) else {
         return Answer::default();
     };
-    let significant = line.t > t_limit(look.points.len() as f64 - 2.0);
+    let significant = line.t > t_limit(question.points.len() as f64 - 2.0);
     Answer {
         rate: Some((
             line.slope,

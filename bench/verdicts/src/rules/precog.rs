@@ -3,7 +3,7 @@
 //! point to now that is steeper or longer than any of those is a leak. Without seasons and without
 //! the exit-time test.
 
-use super::{Answer, Look};
+use super::{Answer, Question};
 use crate::stats::{Line, fit, median};
 use lowtide_core::point::Point;
 
@@ -18,11 +18,11 @@ const SEGMENT: usize = 5;
 /// Change points that are tried, newest first: a noisy series has thousands.
 const TRIED: usize = 200;
 
-pub(super) fn ask(look: Look) -> Answer {
-    if look.points.len() < FEWEST {
+pub(super) fn ask(question: Question) -> Answer {
+    if question.points.len() < FEWEST {
         return Answer::default();
     }
-    let points = max_filtered(look.points);
+    let points = max_filtered(question.points);
     let changes = changes(&points);
     let half = points.len() / 2;
     let rising = |part: &[Point]| -> Option<Line> {

@@ -2,7 +2,7 @@
 //! severity: the newest level stands far out of the earlier ones, and it came there by a steady
 //! rise of bucket means rather than by a jump.
 
-use super::{Answer, Look};
+use super::{Answer, Question};
 use crate::stats::{deviation, mean};
 
 const BUCKETS: usize = 10;
@@ -11,12 +11,12 @@ const SIGMAS: f64 = 3.0;
 /// Of the five steps of the second half, so many must lead up.
 const RISES: usize = 4;
 
-pub(super) fn ask(look: Look) -> Answer {
-    let n = look.points.len();
+pub(super) fn ask(question: Question) -> Answer {
+    let n = question.points.len();
     if n < BUCKETS {
         return Answer::default();
     }
-    let values: Vec<f64> = look.points.iter().map(|p| p.bytes).collect();
+    let values: Vec<f64> = question.points.iter().map(|p| p.bytes).collect();
     let means: Vec<f64> = (0..BUCKETS)
         .map(|b| mean(&values[b * n / BUCKETS..(b + 1) * n / BUCKETS]))
         .collect();

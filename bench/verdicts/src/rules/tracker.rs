@@ -2,20 +2,20 @@
 //! ten; more than 100 MB is a leak. Its documents compare the ends of the whole run. Its code keeps
 //! a `deque(maxlen=30)`, so the "first" ten are those of the last minute.
 
-use super::{Answer, Look};
+use super::{Answer, Question};
 use lowtide_core::point::Point;
 
 const END: usize = 10;
 const KEPT: usize = 30;
 const RISE: f64 = 100e6;
 
-pub(super) fn documented(look: Look) -> Answer {
-    compare(look.points)
+pub(super) fn documented(question: Question) -> Answer {
+    compare(question.points)
 }
 
-pub(super) fn coded(look: Look) -> Answer {
-    let from = look.points.len().saturating_sub(KEPT);
-    compare(&look.points[from..])
+pub(super) fn coded(question: Question) -> Answer {
+    let from = question.points.len().saturating_sub(KEPT);
+    compare(&question.points[from..])
 }
 
 fn compare(points: &[Point]) -> Answer {

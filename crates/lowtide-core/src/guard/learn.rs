@@ -17,11 +17,11 @@ const LEVELS: usize = 48;
 const LEAST_LEVELS: usize = 4;
 /// The interval of a pace from few points is wide; no more than this times the pace is believed.
 const MOST_DOUBT: f64 = 2.0;
-/// Ticks that the newest slope is read from, and the peaks between looks.
+/// Ticks that the newest slope is read from, and the peaks between ticks.
 const TICKS: usize = 16;
 /// The newest slope needs two intervals that agree: one may be a burst.
 const SLOPE_TICKS: usize = 3;
-/// A slope over coarser looks than this may be a burst that is over: closer looks come first.
+/// A slope over ticks further apart than this may be a burst that is over: closer ones come first.
 const FRESH_SECONDS: f64 = 0.5;
 /// What a save may take until one was seen: Trainer and torch.save write a CPU model without a
 /// second copy, a GPU model passes through host memory once. A guess, told as one in the docs.
@@ -289,7 +289,7 @@ impl Learnt {
             .max(0.0)
     }
 
-    /// How late the latest of the newest looks was.
+    /// How late the latest of the newest ticks was.
     pub(crate) fn late_by(&self) -> f64 {
         self.late.iter().copied().fold(0.0, f64::max)
     }
@@ -304,7 +304,7 @@ impl Learnt {
         (high - low).max(0.0)
     }
 
-    /// The newest slope was read from close looks.
+    /// The newest slope was read from close ticks.
     pub(crate) fn slope_is_fresh(&self) -> bool {
         let oldest = self.ticks.len().checked_sub(SLOPE_TICKS);
         let span = oldest.and_then(|oldest| Some(self.ticks.back()?.0 - self.ticks.get(oldest)?.0));

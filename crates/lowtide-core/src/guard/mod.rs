@@ -32,7 +32,7 @@ pub enum Decision {
     Ask { stop_at: Option<u64> },
     /// The request was not served in time: SIGTERM.
     Stop,
-    /// SIGKILL: nothing else worked, or memory runs out before the next look.
+    /// SIGKILL: nothing else worked, or memory runs out before the next tick.
     Kill,
 }
 
@@ -42,7 +42,7 @@ pub struct Ruling {
     pub decision: Decision,
     /// In words, for people and the recording; empty with `Watch`.
     pub why: String,
-    /// Look again this soon: the limit is close.
+    /// Tick again this soon: the limit is close.
     pub look_within: Option<Micros>,
 }
 
@@ -64,21 +64,21 @@ pub enum Every {
     Steps(u64),
 }
 
-/// Looks when the limit is near: a leak of 1 GB/s adds 50 MB between two of them.
+/// Between ticks when the limit is near: a leak of 1 GB/s adds 50 MB between two of them.
 pub(crate) const CLOSE_LOOK: Micros = Micros(50_000);
-/// Near is what the newest growth would reach within this time: ten looks of the usual interval would
+/// Near is what the newest growth would reach within this time: ten ticks of the usual interval would
 /// be one.
 const CLOSE_SECONDS: f64 = 10.0;
-/// Looks until a request stands: two to confirm it, and two that may be late, ...
+/// Ticks until a request stands: two to confirm it, and two that may be late, ...
 const ASK_LOOKS: f64 = 4.0;
-/// ... each by as much as the latest of the newest looks was: on a machine with much to do a guard that counts
+/// ... each by as much as the latest of the newest ticks was: on a machine with much to do a guard that counts
 /// on its interval comes after the kernel (seen with 25 that wait for two cores).
 const LATE_LOOKS: f64 = 2.0;
-/// With less than so many close looks to go the kernel would act first: one may come late.
+/// With less than so many close ticks to go the kernel would act first: one may come late.
 const LAST_LOOKS: f64 = 2.0;
-/// A slope between looks says nothing of what comes after a second: steps are up and down.
+/// A slope between ticks says nothing of what comes after a second: steps are up and down.
 const SLOPE_LASTS: f64 = 1.0;
-/// A condition for asking must hold on this many looks in a row: the check right before acting.
+/// A condition for asking must hold on this many ticks in a row: the check right before acting.
 const CONFIRM: u32 = 2;
 /// Less than this share of the limit left is worth a word, and this much makes it worth another.
 pub const NEAR: f64 = 0.10;
@@ -234,7 +234,7 @@ impl Policy {
         if self.trains(now) && self.runs_out(&limit) {
             self.stage = Stage::Killed;
             let why = format!(
-                "{} left below {} and growing by {} a second: the kernel would kill it before the next look",
+                "{} left below {} and growing by {} a second: the kernel would kill it before the next tick",
                 show_bytes(left(&limit)),
                 limit.from,
                 show_bytes(self.learnt.raw_slope())
@@ -251,7 +251,7 @@ impl Policy {
         }
         if let Some(why) = self.too_tight(now, &limit) {
             self.confirmed += 1;
-            // The second look comes at once.
+            // The second tick comes at once.
             found.look_within = Some(CLOSE_LOOK);
             if self.confirmed >= CONFIRM {
                 return self.ask(now, why, found.look_within);
@@ -374,13 +374,13 @@ impl Policy {
             && (self.step_of_this_attempt().is_some() || now.verdict.steady)
     }
 
-    /// What is left will not last for the usual interval between looks.
+    /// What is left will not last for the usual interval between ticks.
     fn is_close(&self, limit: &Limit) -> bool {
         let slope = self.learnt.raw_slope();
         slope > 0.0 && left(limit) < slope * CLOSE_SECONDS
     }
 
-    /// Two close looks from now the kernel acts. Only in training: before the first steps a restart
+    /// Two close ticks from now the kernel acts. Only in training: before the first steps a restart
     /// would meet the same, and in a save the kernel's word is no worse than ours.
     fn runs_out(&self, limit: &Limit) -> bool {
         let growth = self.learnt.raw_slope() * LAST_LOOKS * CLOSE_LOOK.seconds();
@@ -401,7 +401,7 @@ impl Policy {
         left.is_some_and(|left| left <= self.ahead(now.trainers))
     }
 
-    /// Why the job has to be asked now; none when a later look will do.
+    /// Why the job has to be asked now; none when a later tick will do.
     fn too_tight(&self, now: &Situation, limit: &Limit) -> Option<String> {
         if !self.trains(now) || !self.pays(limit) || self.ends_soon(now) {
             return None;
@@ -455,7 +455,7 @@ impl Policy {
         }
     }
 
-    /// How long the newest slope is believed to last: the looks until the request stands, and the
+    /// How long the newest slope is believed to last: the ticks until the request stands, and the
     /// steps until it is served.
     fn seconds_to_stop(&self, ahead: u64) -> f64 {
         let steps = self

@@ -99,7 +99,7 @@ impl ScriptedJob {
         })
     }
 
-    /// One step of a second, looked at twice.
+    /// One step of a second, with two ticks.
     fn step(&mut self, used: f64) -> Ruling {
         self.step += 1;
         self.mark(Phase::Train);
@@ -153,26 +153,26 @@ fn a_leak_is_asked_while_steps_and_save_still_fit() {
     assert!(ruling.why.contains("left below"), "{}", ruling.why);
 }
 
-/// Looks that come late leave room for others that do.
+/// Ticks that come late leave room for others that do.
 #[test]
 fn on_a_busy_machine_it_is_asked_earlier() {
     let asked_at = |late: f64| {
         let mut job = ScriptedJob::new();
         job.late = late;
-        // A step that is looked at ten times: what rises within a look is what counts.
-        for look in 0..2000 {
-            if look % 10 == 0 {
+        // A step of ten ticks: what rises within a tick is what counts.
+        for tick in 0..2000 {
+            if tick % 10 == 0 {
                 job.step += 1;
                 job.mark(Phase::Train);
             }
-            let used = 300.0 + f64::from(look) * 5.0;
+            let used = 300.0 + f64::from(tick) * 5.0;
             if let Decision::Ask { .. } = job.tick(0.05, used).decision {
                 return used;
             }
         }
         panic!("never asked");
     };
-    // 100 MB a second, and two looks that may be 0.4 s late.
+    // 100 MB a second, and two ticks that may be 0.4 s late.
     let (quiet, busy) = (asked_at(0.0), asked_at(0.4));
     assert!((quiet - busy - 80.0).abs() <= 10.0, "{quiet} {busy}");
     // A machine that slept for an hour was not busy.
@@ -252,12 +252,12 @@ fn a_settled_job_whose_level_swings_inside_its_steps_is_left_alone() {
         let mut job = ScriptedJob::new();
         job.until_decided(30, |step| 500.0 + 10.0 * step as f64);
         job.verdict = verdict(class);
-        (0..400).any(|look| {
-            if look % 8 == 0 {
+        (0..400).any(|tick| {
+            if tick % 8 == 0 {
                 job.step += 1;
                 job.mark(Phase::Train);
             }
-            let used = 800.0 + 15.0 * f64::from(look % 4);
+            let used = 800.0 + 15.0 * f64::from(tick % 4);
             matches!(job.tick(0.05, used).decision, Decision::Ask { .. })
         })
     };

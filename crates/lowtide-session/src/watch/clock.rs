@@ -41,19 +41,19 @@ impl Clock {
     }
 }
 
-/// Looks more often than this would cost more than they tell.
+/// Ticks more often than this would cost more than they tell.
 const SHORTEST: Duration = Duration::from_millis(10);
 
 /// When the next tick is due. A late tick does not shift the ones after it, and ticks that were
 /// missed altogether (a suspended machine) are left out, not made up for.
 pub(crate) struct Ticker {
     interval: u64,
-    /// Looks come this often until then.
+    /// Ticks come this often until then.
     early: (u64, u64),
     due: u64,
 }
 
-/// A job that is over in seconds is judged by few looks: the first minute gets twice as many.
+/// A job that is over in seconds is judged by few ticks: the first minute gets twice as many.
 const EARLY: Duration = Duration::from_millis(500);
 const EARLY_UNTIL: Duration = Duration::from_secs(60);
 
@@ -68,7 +68,7 @@ impl Ticker {
         }
     }
 
-    /// For a job that begins now: more looks at first.
+    /// For a job that begins now: more ticks at first.
     pub(crate) fn from_the_start(interval: Duration) -> Ticker {
         let ticker = Ticker::new(interval);
         let early = ticker.interval.min(EARLY.as_nanos() as u64);

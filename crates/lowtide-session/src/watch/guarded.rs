@@ -1,4 +1,4 @@
-//! What watching does for a guard: hands every look to the policy, warns, changes over to the next
+//! What watching does for a guard: hands every tick to the policy, warns, changes over to the next
 //! attempt, and explains the end.
 
 use lowtide_core::entry::{Attempt, Entry, EventKind, Exit};
@@ -26,7 +26,7 @@ impl Watch {
         &self.policy
     }
 
-    /// What the policy said at the last look, once.
+    /// What the policy said at the last tick, once.
     pub fn ruling(&mut self) -> Option<Ruling> {
         self.ruling.take()
     }

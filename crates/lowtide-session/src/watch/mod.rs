@@ -67,7 +67,7 @@ pub struct WatchOptions {
 }
 
 impl WatchOptions {
-    /// Share of wall time for careful looks unless the user says otherwise: a 1 GB process is read
+    /// Share of wall time for careful readings unless the user says otherwise: a 1 GB process is read
     /// every 18 s then, and nobody notices.
     pub const BUDGET: Share = Share(0.001);
 }
@@ -299,7 +299,7 @@ impl Watch {
         self.enter(Entry::Event { at, kind, text });
     }
 
-    /// One look at the tree. `late` is how much later than planned it comes.
+    /// Reads the tree once. `late` is how much later than planned it comes.
     /// False when nothing of the tree is left.
     pub fn tick(&mut self, late: Duration) -> bool {
         self.take_marks();
@@ -309,7 +309,7 @@ impl Watch {
         }
         let now = self.clock.now();
         let mut sample = std::mem::take(&mut self.sample);
-        // A tick that cannot look at all leaves a hole in the sequence, and the next one tries again.
+        // A tick that cannot read at all leaves a hole in the sequence, and the next one tries again.
         let changes = self.sampler.tick(now, &mut sample).unwrap_or_default();
         sample.late = Micros(late.as_micros() as u64);
         let anybody = !sample.readings.is_empty();

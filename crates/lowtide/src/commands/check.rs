@@ -41,7 +41,7 @@ pub(crate) struct CheckArgs {
     /// With CMD: where its recording goes
     #[arg(short = 'o', long = "output", value_name = "DIR", requires = "command")]
     pub output: Option<PathBuf>,
-    /// With CMD: time between two looks
+    /// With CMD: time between two ticks
     #[arg(short, long, value_parser = parse_duration, default_value = "1s")]
     pub interval: Duration,
     /// A command to run, watch and check instead, after `--`

@@ -17,10 +17,10 @@ pub(crate) struct WatchArgs {
     /// Where the recording goes [default: a new folder under the user's state directory]
     #[arg(short = 'o', long = "output", value_name = "DIR")]
     output: Option<PathBuf>,
-    /// Time between two looks (`run` looks twice a second in the first minute)
+    /// Time between two ticks (`run` ticks twice a second in the first minute)
     #[arg(short, long, value_parser = parse_duration, default_value = "1s")]
     interval: Duration,
-    /// Share of wall time that careful looks (PSS, USS) may take
+    /// Share of wall time that careful readings (PSS, USS) may take
     #[arg(long, default_value = "0.1%")]
     budget: Share,
     /// Judge and guard against this limit, or this part of the one found (28GB, 32GiB, 90%)

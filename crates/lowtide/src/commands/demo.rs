@@ -19,7 +19,7 @@ pub(crate) struct DemoArgs {}
 
 const SCRIPT: &str = include_str!("../demo/train.py");
 
-/// Five looks a second, so that a job of half a minute has enough to judge.
+/// Five ticks a second, so that a job of half a minute has enough to judge.
 const INTERVAL: Duration = Duration::from_millis(200);
 
 struct Act {

@@ -48,7 +48,7 @@ impl Finding {
 }
 
 pub(crate) fn run(args: &DoctorArgs) -> Result<i32> {
-    let findings = look(Path::new("/"));
+    let findings = check(Path::new("/"));
     let mut out = std::io::stdout().lock();
     if args.json {
         writeln!(
@@ -72,7 +72,7 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<i32> {
     Ok(0)
 }
 
-fn look(root: &Path) -> Vec<Finding> {
+fn check(root: &Path) -> Vec<Finding> {
     vec![
         own_processes(root),
         other_users(root),
@@ -128,11 +128,7 @@ fn other_users(root: &Path) -> Finding {
             "counters only; PSS and USS need their user or root",
         )
         .hint("run lowtide as the job's user, or as root"),
-        Err(_) => Finding::new(
-            what,
-            State::Partly,
-            "process 1 cannot be looked at from here",
-        ),
+        Err(_) => Finding::new(what, State::Partly, "process 1 cannot be read from here"),
     }
 }
 
@@ -278,7 +274,7 @@ mod tests {
     #[test]
     fn an_empty_machine_gets_hints_instead_of_errors() {
         let root = tempfile::tempdir().unwrap();
-        let findings = look(root.path());
+        let findings = check(root.path());
         assert!(
             findings
                 .iter()

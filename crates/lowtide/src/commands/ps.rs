@@ -1,4 +1,4 @@
-//! `lowtide ps`: one look, now, at the training jobs of this machine.
+//! `lowtide ps`: the training jobs of this machine, as they are now.
 
 use std::io::Write;
 

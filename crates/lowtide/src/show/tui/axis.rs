@@ -45,7 +45,7 @@ pub(super) fn draw(
 ) {
     let columns = usize::from(area.width - LABEL - 2);
     let (x, y) = (area.x + LABEL + 1, area.bottom() - 2);
-    let dim = palette.look(Paint::Dim);
+    let dim = palette.style(Paint::Dim);
     let dash = palette.or('─', '-');
     let mut rule: Vec<(char, Paint)> = vec![(dash, Paint::Dim); columns];
     for span in &content.report.spans {
@@ -86,7 +86,7 @@ pub(super) fn draw(
     for (nth, (letter, paint)) in rule.into_iter().enumerate() {
         buf[(x + 1 + nth as u16, y)]
             .set_char(letter)
-            .set_style(palette.look(paint));
+            .set_style(palette.style(paint));
     }
     words(range, settled, columns, (x + 1, y + 1), palette, buf);
 }
@@ -100,7 +100,7 @@ fn words(
     palette: Palette,
     buf: &mut Buffer,
 ) {
-    let dim = palette.look(Paint::Dim);
+    let dim = palette.style(Paint::Dim);
     let (start, end) = (place(range.axis, range.from), place(range.axis, range.to));
     buf.set_stringn(at.0, at.1, &start, columns, dim);
     let right = columns.saturating_sub(end.chars().count());
@@ -122,7 +122,7 @@ fn words(
                 at.1,
                 text,
                 width,
-                palette.look(Paint::Plain),
+                palette.style(Paint::Plain),
             );
         }
     }

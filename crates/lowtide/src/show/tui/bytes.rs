@@ -1,4 +1,4 @@
-//! A change of the picture as bytes for the terminal: only the cells that changed, and of their looks
+//! A change of the picture as bytes for the terminal: only the cells that changed, and of their style
 //! only what differs. The usual backends write and wait; ours must not, so this makes bytes and
 //! [`super::stage`] sends them when the terminal takes them.
 
@@ -26,10 +26,10 @@ pub(super) fn changes(before: &Buffer, after: &Buffer) -> Vec<u8> {
             // Writing into a vector cannot fail.
             let _ = write!(out, "\x1b[{};{}H", y + 1, x + 1);
         }
-        let look = (cell.fg, cell.bg, cell.modifier);
-        if pen != Some(look) {
+        let style = (cell.fg, cell.bg, cell.modifier);
+        if pen != Some(style) {
             sgr(&mut out, cell);
-            pen = Some(look);
+            pen = Some(style);
         }
         out.extend_from_slice(cell.symbol().as_bytes());
         // After a wide character the cursor's place is the terminal's opinion.
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn looks_are_written_when_they_change() {
+    fn styles_are_written_when_they_change() {
         let area = Rect::new(0, 0, 4, 1);
         let mut after = Buffer::empty(area);
         after.set_string(0, 0, "ab", Style::new().fg(Color::Blue));

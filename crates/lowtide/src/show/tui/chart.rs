@@ -66,13 +66,13 @@ pub(super) fn draw(content: &Content, view: &View, palette: Palette, area: Rect,
     let line = content.line(&content.shown);
     let (Some(range), Some(line)) = (range, line) else {
         let inner = palette.titled("memory", "", area, buf);
-        let text = "Nothing to draw yet: a line needs two looks.";
+        let text = "Nothing to draw yet: a line needs two ticks.";
         buf.set_stringn(
             inner.x + 1,
             inner.y,
             text,
             usize::from(inner.width),
-            palette.look(Paint::Dim),
+            palette.style(Paint::Dim),
         );
         return;
     };
@@ -310,7 +310,7 @@ impl<'a> Picture<'a> {
                 y,
                 text,
                 usize::from(LABEL) + 2,
-                palette.look(Paint::Dim),
+                palette.style(Paint::Dim),
             );
             for (nth, cell) in self.grid.cells[row * columns..(row + 1) * columns]
                 .iter()
@@ -319,7 +319,7 @@ impl<'a> Picture<'a> {
                 if let Some((shown, paint)) = character(cell, palette) {
                     buf[(area.x + LABEL + 2 + nth as u16, y)]
                         .set_char(shown)
-                        .set_style(palette.look(paint));
+                        .set_style(palette.style(paint));
                 }
             }
         }

@@ -32,8 +32,8 @@ pub(super) fn draw(content: &Content, palette: Palette, area: Rect, buf: &mut Bu
     let room = usize::from(area.height);
     let width = usize::from(area.width).saturating_sub(1);
     if all.is_empty() && room > 0 {
-        let look = palette.look(Paint::Dim);
-        buf.set_stringn(area.x + 1, area.y, "none so far", width, look);
+        let style = palette.style(Paint::Dim);
+        buf.set_stringn(area.x + 1, area.y, "none so far", width, style);
     }
     let mut lines: Vec<(String, Paint, String)> = Vec::new();
     for (at, paint, text) in all {
@@ -58,9 +58,9 @@ pub(super) fn draw(content: &Content, palette: Palette, area: Rect, buf: &mut Bu
     for (nth, (time, paint, text)) in lines.into_iter().skip(hidden).enumerate() {
         let y = area.y + nth as u16;
         let time = format!("{time:>width$} ", width = TIME - 1);
-        let (x, _) = buf.set_stringn(area.x, y, time, width, palette.look(Paint::Dim));
+        let (x, _) = buf.set_stringn(area.x, y, time, width, palette.style(Paint::Dim));
         let room = usize::from(area.right().saturating_sub(x));
-        buf.set_stringn(x, y, text, room, palette.look(paint));
+        buf.set_stringn(x, y, text, room, palette.style(paint));
     }
 }
 

@@ -31,8 +31,8 @@ pub(super) fn draw(job: bool, palette: Palette, area: Rect, buf: &mut Buffer) {
         if x + width > area.right() {
             break;
         }
-        let (next, _) = buf.set_stringn(x, area.y, key, 8, palette.look(Paint::Bold));
-        let (next, _) = buf.set_stringn(next + 1, area.y, does, 16, palette.look(Paint::Dim));
+        let (next, _) = buf.set_stringn(x, area.y, key, 8, palette.style(Paint::Bold));
+        let (next, _) = buf.set_stringn(next + 1, area.y, does, 16, palette.style(Paint::Dim));
         x = next + 2;
     }
 }

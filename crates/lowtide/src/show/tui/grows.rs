@@ -32,7 +32,7 @@ pub(super) fn draw(content: &Content, palette: Palette, area: Rect, buf: &mut Bu
         if y >= area.bottom() {
             return;
         }
-        let (x, plain) = (area.x + 1, palette.look(Paint::Plain));
+        let (x, plain) = (area.x + 1, palette.style(Paint::Plain));
         match fact {
             Fact::Grew(bytes, what) => {
                 let size = format!("{:>width$}", Signed(bytes), width = SIZE - 1);

@@ -27,7 +27,7 @@ pub(super) fn draw(content: &Content, palette: Palette, area: Rect, buf: &mut Bu
             None => "no limit is known: headroom cannot be told".to_owned(),
         };
         let text = short(&clean(&text), width);
-        buf.set_stringn(area.x + 1, area.y, text, width, palette.look(Paint::Dim));
+        buf.set_stringn(area.x + 1, area.y, text, width, palette.style(Paint::Dim));
         return;
     };
     let used = (1.0 - left / limit.max(1.0)).clamp(0.0, 1.0);
@@ -45,17 +45,17 @@ pub(super) fn draw(content: &Content, palette: Palette, area: Rect, buf: &mut Bu
         area.y,
         "headroom ",
         width,
-        palette.look(Paint::Bold),
+        palette.style(Paint::Bold),
     );
-    let (x, _) = buf.set_stringn(x, area.y, bar, gauge, palette.look(paint));
-    let (x, _) = buf.set_stringn(x, area.y, rest, gauge, palette.look(Paint::Dim));
+    let (x, _) = buf.set_stringn(x, area.y, bar, gauge, palette.style(paint));
+    let (x, _) = buf.set_stringn(x, area.y, rest, gauge, palette.style(Paint::Dim));
     let width = usize::from(area.right().saturating_sub(x));
     let text = match &verdict.outlook {
         Some(outlook) => needs(left, &clean(&outlook.says), width),
         None => full_at(content, left, limit, used),
     };
-    let look = palette.look(words(verdict, paint));
-    buf.set_stringn(x, area.y, short(&text, width), width, look);
+    let style = palette.style(words(verdict, paint));
+    buf.set_stringn(x, area.y, short(&text, width), width, style);
 }
 
 /// A run that does not fit is as bad as a limit that is near; one that may not is a warning.

@@ -47,7 +47,7 @@ pub(super) fn draw(job: bool, palette: Palette, buf: &mut Buffer) {
     Clear.render(area, buf);
     let mut block = Block::bordered()
         .title(" keys ")
-        .border_style(palette.look(Paint::Dim));
+        .border_style(palette.style(Paint::Dim));
     if !palette.unicode {
         block = block.border_set(ASCII);
     }

@@ -1,11 +1,11 @@
-//! The job's own output in a pane: a small terminal of its own, so that progress bars look as they do
+//! The job's own output in a pane: a small terminal of its own, so that progress bars style as they do
 //! without us. What a job prints can move nothing outside its pane.
 
 use std::num::NonZeroU16;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use ratatui::style::{Color, Modifier, Style as Look};
+use ratatui::style::{Color, Modifier, Style};
 
 use super::paint::Palette;
 
@@ -92,15 +92,15 @@ pub(super) fn draw(screen: &vt100::Screen, palette: Palette, area: Rect, buf: &m
             if cell.has_contents() && !cell.is_wide_continuation() {
                 place.set_symbol(cell.contents());
             }
-            place.set_style(look(cell, palette));
+            place.set_style(style(cell, palette));
         }
     }
 }
 
-fn look(cell: &vt100::Cell, palette: Palette) -> Look {
-    let mut look = Look::default();
+fn style(cell: &vt100::Cell, palette: Palette) -> Style {
+    let mut style = Style::default();
     if palette.colour() {
-        look = look.fg(colour(cell.fgcolor())).bg(colour(cell.bgcolor()));
+        style = style.fg(colour(cell.fgcolor())).bg(colour(cell.bgcolor()));
     }
     for (is, modifier) in [
         (cell.bold(), Modifier::BOLD),
@@ -110,10 +110,10 @@ fn look(cell: &vt100::Cell, palette: Palette) -> Look {
         (cell.inverse(), Modifier::REVERSED),
     ] {
         if is {
-            look = look.add_modifier(modifier);
+            style = style.add_modifier(modifier);
         }
     }
-    look
+    style
 }
 
 fn colour(colour: vt100::Color) -> Color {

@@ -2,7 +2,7 @@
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use ratatui::style::{Color, Modifier, Style as Look};
+use ratatui::style::{Color, Modifier, Style as CellStyle};
 
 use crate::show::style::{Paint, Style};
 
@@ -25,16 +25,16 @@ impl Palette {
     }
 
     /// Bold, dim and reversed are no colours: they stay under `NO_COLOR`.
-    pub(super) fn look(self, paint: Paint) -> Look {
-        let look = Look::default();
-        let tinted = |colour| if self.colour { look.fg(colour) } else { look };
+    pub(super) fn style(self, paint: Paint) -> CellStyle {
+        let style = CellStyle::default();
+        let tinted = |colour| if self.colour { style.fg(colour) } else { style };
         match paint {
-            Paint::Plain => look,
-            Paint::Bold => look.add_modifier(Modifier::BOLD),
+            Paint::Plain => style,
+            Paint::Bold => style.add_modifier(Modifier::BOLD),
             Paint::Floor => tinted(Color::Blue),
             Paint::Crest => tinted(Color::Yellow),
             Paint::Bad => tinted(Color::Yellow).add_modifier(Modifier::BOLD),
-            Paint::Dim => look.add_modifier(Modifier::DIM),
+            Paint::Dim => style.add_modifier(Modifier::DIM),
         }
     }
 
@@ -54,15 +54,15 @@ impl Palette {
             area.y,
             rule,
             usize::from(area.width),
-            self.look(Paint::Dim),
+            self.style(Paint::Dim),
         );
         let name = format!(" {} ", clean(name));
         let room = usize::from(area.width).saturating_sub(2);
-        let (end, _) = buf.set_stringn(area.x + 1, area.y, name, room, self.look(Paint::Bold));
+        let (end, _) = buf.set_stringn(area.x + 1, area.y, name, room, self.style(Paint::Bold));
         let width = right.chars().count() as u16 + 2;
         if !right.is_empty() && end + width < area.right() {
             let at = area.right() - width - 1;
-            buf.set_string(at, area.y, format!(" {right} "), self.look(Paint::Dim));
+            buf.set_string(at, area.y, format!(" {right} "), self.style(Paint::Dim));
         }
         Rect {
             y: area.y + 1,

@@ -148,20 +148,20 @@ pub(super) fn draw(content: &Content, palette: Palette, area: Rect, buf: &mut Bu
 }
 
 fn one(content: &Content, row: &Row, chosen: bool, palette: Palette, area: Rect, buf: &mut Buffer) {
-    let plain = palette.look(if row.gone { Paint::Dim } else { Paint::Plain });
+    let plain = palette.style(if row.gone { Paint::Dim } else { Paint::Plain });
     let mark = if chosen { palette.or("▸", ">") } else { " " };
     let name_room = (area.width.saturating_sub(HELD + SPARK + 4)).clamp(12, 30);
     let watched = if row.watched { "*" } else { "" };
     let indent = "  ".repeat(row.depth.min(4));
     let name = format!("{indent}{}{watched}", clean(&row.name));
-    let look = if chosen {
+    let style = if chosen {
         plain.add_modifier(Modifier::BOLD)
     } else {
         plain
     };
-    buf.set_stringn(area.x, area.y, mark, 1, palette.look(Paint::Bold));
+    buf.set_stringn(area.x, area.y, mark, 1, palette.style(Paint::Bold));
     let name = short(&name, usize::from(name_room));
-    buf.set_stringn(area.x + 2, area.y, name, usize::from(name_room), look);
+    buf.set_stringn(area.x + 2, area.y, name, usize::from(name_room), style);
     let line = content.line(&LineName {
         who: row.who.clone(),
         meter: row.meter,
@@ -187,13 +187,13 @@ fn one(content: &Content, row: &Row, chosen: bool, palette: Palette, area: Rect,
             area.y,
             text,
             usize::from(SPARK),
-            palette.look(Paint::Floor),
+            palette.style(Paint::Floor),
         );
     }
     x += SPARK + 1;
     if x < right && !row.command.is_empty() {
         let room = usize::from(right - x);
         let text = short(&brief(&row.command), room);
-        buf.set_stringn(x, area.y, text, room, palette.look(Paint::Dim));
+        buf.set_stringn(x, area.y, text, room, palette.style(Paint::Dim));
     }
 }

@@ -17,7 +17,7 @@ pub(super) fn draw(content: &Content, palette: Palette, area: Rect, buf: &mut Bu
         return;
     }
     let report = &content.report;
-    let bar = palette.look(Paint::Plain).add_modifier(Modifier::REVERSED);
+    let bar = palette.style(Paint::Plain).add_modifier(Modifier::REVERSED);
     buf.set_style(area, bar);
     let mut parts = vec!["lowtide".to_owned()];
     parts.extend(state(report));

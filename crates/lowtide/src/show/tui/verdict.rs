@@ -33,7 +33,7 @@ pub(super) fn draw(
     };
     let samples = content.report.summary.as_ref().map_or(0, |s| s.samples);
     if samples == 0 {
-        let text = "Waiting for the first look at the job.";
+        let text = "Waiting for the first sample.";
         Paragraph::new(text).render(area, buf);
         return;
     }
@@ -41,7 +41,7 @@ pub(super) fn draw(
         (Paint::Bold, Class::WarmUp | Class::Spikes | Class::Stable) => Paint::Floor,
         (weight, _) => weight,
     };
-    let strong = palette.look(paint).add_modifier(Modifier::BOLD);
+    let strong = palette.style(paint).add_modifier(Modifier::BOLD);
     // Where there is little room the reason matters more than what is said again below, and than the
     // name of whom it is about.
     let tight = area.height < 4;
@@ -53,7 +53,7 @@ pub(super) fn draw(
     let mut lines = vec![Line::styled(said, strong)];
     if let Some(process) = verdict.process.as_ref().filter(|_| !tight) {
         let who = format!("{} {}: {}", process.role, process.pid, process.why);
-        lines.push(Line::styled(clean(&who), palette.look(Paint::Dim)));
+        lines.push(Line::styled(clean(&who), palette.style(Paint::Dim)));
     }
     // What the line says first, then what the line is and what would change the verdict.
     let (about, reasons): (Vec<_>, Vec<_>) = verdict
@@ -63,7 +63,7 @@ pub(super) fn draw(
     lines.extend(ends(verdict).iter().map(|line| Line::raw(clean(line))));
     let because = reasons.into_iter().chain(about).map(|evidence| {
         Line::from(vec![
-            Span::styled(format!("{}: ", evidence.rule), palette.look(Paint::Dim)),
+            Span::styled(format!("{}: ", evidence.rule), palette.style(Paint::Dim)),
             Span::raw(clean(&evidence.says)),
         ])
     });
