@@ -106,7 +106,7 @@ class Track:
             _marks.mark(phase="end")
 
     def _sum_up(self, optimizer: Any) -> None:
-        started = time.perf_counter()
+        started, cpu = time.perf_counter(), time.thread_time()
         readings = _host.memory()
         taken = None
         if self.count and self._first is not None:  # without a first count there is nothing to compare
@@ -120,7 +120,7 @@ class Track:
         ran = max(now - self._began, 1e-9)
         cost = {"seconds": round(self._spent, 4), "share": self._spent / ran, "slowest": round(self._slowest, 4)}
         if taken is not None:
-            self._send_look(readings, taken, _tensors.cuda(), now - started)
+            self._send_look(readings, taken, _tensors.cuda(), now - started, time.thread_time() - cpu)
         self._emit("end", {"grew": {line: 1 for line in grew}, "sizing": sizing, "cost": cost, "host": readings})
         if self.lines:
             for line in grew:
@@ -162,7 +162,7 @@ class Track:
         return {"needed": needed, "peak": peak, "checkpoint": spike, "reserve": reserve, "recommended": needed + reserve}
 
     def _report(self, step: int, epoch: Optional[float]) -> None:
-        started = time.perf_counter()
+        started, cpu = time.perf_counter(), time.thread_time()
         readings = _host.memory()
         now_held = _host.held(readings)
         self._train_peak = max(self._train_peak, now_held)
@@ -177,7 +177,7 @@ class Track:
             record["cuda"] = gpu
         took = time.perf_counter() - started
         if taken is not None:
-            self._send_look(readings, taken, gpu, took)
+            self._send_look(readings, taken, gpu, took, time.thread_time() - cpu)
         record["cost"] = {"seconds": round(took, 6)}
         self._emit("step", record)
         if self.lines:
@@ -201,12 +201,14 @@ class Track:
         self._last = taken
         return taken
 
-    def _send_look(self, readings: Dict[str, int], taken: _tensors.Count, gpu: Dict[str, int], took: float) -> None:
+    def _send_look(
+        self, readings: Dict[str, int], taken: _tensors.Count, gpu: Dict[str, int], wall: float, cpu: float
+    ) -> None:
         """Where this process's bytes are, as far as Python knows."""
         look: Dict[str, Any] = {
             "why": "start" if taken is self._first else "due",
             "held": _host.held(readings),
-            "seconds": round(took, 6),
+            "cost": {"wall": round(wall, 6), "cpu": round(cpu, 6)},
             "tracked": taken.objects,
             "with_graph": taken.with_graph,
             "breakdowns": taken.breakdowns(),

@@ -42,8 +42,7 @@ struct Message {
 struct Counted {
     why: LookWhy,
     held: Option<Bytes>,
-    /// What counting took, in seconds. The interpreter is held meanwhile, so it is time on a processor.
-    seconds: f64,
+    cost: Cost,
     breakdowns: Vec<Breakdown>,
     tracked: u64,
     with_graph: u64,
@@ -52,13 +51,9 @@ struct Counted {
 
 impl Counted {
     fn into_look(self, at: Micros, id: ProcId) -> Look {
-        let took = Micros::from_seconds(self.seconds);
         Look {
             held: self.held,
-            cost: Cost {
-                wall: took,
-                cpu: took,
-            },
+            cost: self.cost,
             breakdowns: self.breakdowns,
             objects: Some(Objects {
                 tracked: self.tracked,
@@ -169,7 +164,7 @@ mod tests {
 
     #[test]
     fn what_the_package_counts_is_a_look() {
-        let sent = br#"{"v":1,"pid":7,"step":3,"kind":"look","look":{"why":"due","held":5000,"seconds":0.25,
+        let sent = br#"{"v":1,"pid":7,"step":3,"kind":"look","look":{"why":"due","held":5000,"cost":{"wall":0.5,"cpu":0.25},
             "tracked":500,"with_graph":2,"cuda":{"allocated":7,"reserved":9,"peak":9},"later":1,
             "breakdowns":[
                 {"by":"device","parts":[{"name":"cpu","count":10,"bytes":4000},
