@@ -132,7 +132,7 @@ export function breakdown(report, table_) {
   const bytes = (/** @type {number} */ look, /** @type {number} */ nth) => looks[look].bytes[nth] ?? 0;
   const most = Math.max(1, ...looks.map((l, i) => Math.max(l.held ?? 0, ...l.bytes.map((_, nth) => bytes(i, nth)))));
   // Where only numbers are known all parts are shown, else those that matter: by size, or by growth.
-  const matters = (/** @type {number} */ nth) => looks.some((l, i) => l.bytes[nth] === null || bytes(i, nth) > most * MATERIAL)
+  const matters = (/** @type {number} */ nth) => looks.every((l) => l.bytes[nth] === null) || looks.some((_, i) => bytes(i, nth) > most * MATERIAL)
     || growth?.parts.some((p) => p.name === parts[nth].name);
   const shown = parts.map((part, nth) => ({ ...part, nth })).filter(({ nth }) => matters(nth)).slice(0, Math.max(PARTS, by === "mapping" ? parts.length : 0));
   const end = looks.length - 1;
