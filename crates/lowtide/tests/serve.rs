@@ -134,6 +134,9 @@ fn a_job_is_started_followed_and_stopped() {
     for nowhere in ["who=nobody", "meter=nothing", "meter="] {
         assert_eq!(server.get(&format!("{run}/series?{nowhere}")).status, 404);
     }
+    for what in ["series", "stack"] {
+        assert_eq!(server.get(&format!("{run}/{what}?from=2&to=1")).status, 422);
+    }
     assert_eq!(server.get(&run).json()["state"], "running");
     assert!(
         server

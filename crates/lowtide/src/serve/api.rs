@@ -241,7 +241,9 @@ fn part(query: &HashMap<String, String>) -> Result<(f64, f64, usize), Refusal> {
     let from = number(query, "from", f64::NEG_INFINITY, f64::MIN, f64::MAX)?;
     let to = number(query, "to", f64::INFINITY, f64::MIN, f64::MAX)?;
     if from > to {
-        return Err(Refusal::unclear("`from` lies behind `to`"));
+        // Each is a number in its range: only the two together make no sense, which no description can say.
+        let together = "`from` lies behind `to`";
+        return Err(Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, together));
     }
     let columns = number(query, "columns", COLUMNS_USUAL as f64, 2.0, COLUMNS as f64)?;
     if columns.fract() != 0.0 {
