@@ -5,8 +5,8 @@ use crate::look::{By, Examiner, Look, MemoryClass, Missing, Objects, Reserved, S
 use crate::mark::Phase;
 use crate::point::Context;
 use crate::process::Role;
+use crate::run::levels::{Episode, Held, Levels};
 use crate::run::occurrences::At;
-use crate::run::parts::{Episode, Held, Parts};
 use crate::run::{ProcessTrack, Run, Taken};
 use crate::series::Series;
 use crate::stats;
@@ -51,7 +51,7 @@ pub(crate) fn of_run(run: &Run, verdict: &Verdict, series: &Series, context: &Co
         &examined,
         driver::CountedBeside {
             occurrences: Some(&run.occurrences),
-            held: track.map(|track| &track.parts),
+            held: track.map(|track| &track.kept),
             compiles: track.is_some_and(|track| track.member.facts.libtorch),
         },
     );
@@ -129,22 +129,22 @@ fn of_process(
     let looks = run.looks(track.member.id);
     let role = track.member.role.to_string();
     of_looks(signs, &role, looks, examined, on_steps);
-    signs.objects = objects(looks, &track.parts);
+    signs.objects = objects(looks, &track.kept);
     if let Some(cleaned) = run.cleanups.of(track.member.id.pid) {
         signs.cleaned = cleaned.clone();
     }
     let begin = signs.course.begin;
-    signs.parts = trained(&track.parts, on_steps, begin);
+    signs.levels = trained(&track.kept, on_steps, begin);
     // A worker opens its queues and its data before it hands over the first batch.
-    let trained = track.parts.parts.iter();
-    let trained: Vec<&Parts> = trained.filter(|p| trains(p, on_steps, begin)).collect();
-    signs.threads = climb(trained.iter().map(|parts| parts.threads));
-    if let (Some(threads), Some(last)) = (&mut signs.threads, last_threads(&track.parts)) {
+    let trained = track.kept.levels.iter();
+    let trained: Vec<&Levels> = trained.filter(|p| trains(p, on_steps, begin)).collect();
+    signs.threads = climb(trained.iter().map(|levels| levels.threads));
+    if let (Some(threads), Some(last)) = (&mut signs.threads, last_threads(&track.kept)) {
         threads.last = last;
     }
-    signs.files = climb(trained.iter().filter_map(|parts| parts.fds));
-    signs.evaluation = excursion(&track.parts, Phase::Eval);
-    signs.save = excursion(&track.parts, Phase::Save);
+    signs.files = climb(trained.iter().filter_map(|levels| levels.fds));
+    signs.evaluation = excursion(&track.kept, Phase::Eval);
+    signs.save = excursion(&track.kept, Phase::Save);
 }
 
 /// Compares the looks, breakdown by breakdown.
@@ -334,7 +334,7 @@ fn objects(looks: &[Taken], held: &Held) -> Option<ObjectsSign> {
     if span.last.at.seconds <= span.first.at.seconds {
         return None;
     }
-    let near = |seconds: f64| nearest(held, seconds).map_or(0.0, Parts::held);
+    let near = |seconds: f64| nearest(held, seconds).map_or(0.0, Levels::held);
     Some(ObjectsSign {
         looks: counts.len(),
         span,
@@ -380,8 +380,8 @@ fn of_tree(signs: &mut Signs, run: &Run, on_steps: bool) {
     signs.tree_grew = Some(run.tree_growth(on_steps));
     let begin = signs.course.begin;
     let moved = |track: &ProcessTrack| {
-        let parts = trained(&track.parts, on_steps, begin)?;
-        Some(parts.last.held() - parts.first.held())
+        let levels = trained(&track.kept, on_steps, begin)?;
+        Some(levels.last.held() - levels.first.held())
     };
     signs.watched_grew = run.watched().and_then(|(track, _)| moved(track));
     for track in run.processes() {
@@ -409,8 +409,8 @@ fn copies(run: &Run, role: Option<&str>) -> Option<Copies> {
 /// has taken since, are copies of pages that were shared.
 fn copied(track: &ProcessTrack) -> Option<Copies> {
     let inherited = track.inherited.filter(|_| track.member.facts.forked)?;
-    let parts = track.parts.parts.iter();
-    let last = parts.filter(|parts| parts.uss.is_some()).last()?;
+    let levels = track.kept.levels.iter();
+    let last = levels.filter(|levels| levels.uss.is_some()).last()?;
     // Shared memory that nobody else maps counts as private too, and is no copy.
     let taken = (last.anon - inherited.anon).max(0.0) + (last.shmem - inherited.shmem).max(0.0);
     Some(Copies {
@@ -421,30 +421,30 @@ fn copied(track: &ProcessTrack) -> Option<Copies> {
 }
 
 /// What it held when training began, and last.
-fn trained(held: &Held, on_steps: bool, begin: f64) -> Option<FirstAndLast<Parts>> {
-    let mut since = held.parts.iter().filter(|p| trains(p, on_steps, begin));
-    span(since.next().or(held.parts.first()), held.parts.last())
+fn trained(held: &Held, on_steps: bool, begin: f64) -> Option<FirstAndLast<Levels>> {
+    let mut since = held.levels.iter().filter(|p| trains(p, on_steps, begin));
+    span(since.next().or(held.levels.first()), held.levels.last())
 }
 
 /// A process that ends loses its threads before its memory: the last readings together tell how many
 /// there were.
 fn last_threads(held: &Held) -> Option<f64> {
     const READINGS: usize = 3;
-    let threads: Vec<f64> = held.parts.iter().map(|parts| parts.threads).collect();
+    let threads: Vec<f64> = held.levels.iter().map(|levels| levels.threads).collect();
     let since = threads.len().saturating_sub(READINGS);
     stats::median(&mut threads[since..].to_vec())
 }
 
-fn trains(parts: &Parts, on_steps: bool, begin: f64) -> bool {
+fn trains(levels: &Levels, on_steps: bool, begin: f64) -> bool {
     match on_steps {
-        true => parts.at.step.is_some_and(|step| step >= begin),
-        false => parts.at.seconds >= begin,
+        true => levels.at.step.is_some_and(|step| step >= begin),
+        false => levels.at.seconds >= begin,
     }
 }
 
-fn nearest(held: &Held, seconds: f64) -> Option<&Parts> {
-    let distance = |parts: &Parts| (parts.at.seconds - seconds).abs();
-    held.parts
+fn nearest(held: &Held, seconds: f64) -> Option<&Levels> {
+    let distance = |levels: &Levels| (levels.at.seconds - seconds).abs();
+    held.levels
         .iter()
         .min_by(|a, b| distance(a).total_cmp(&distance(b)))
 }

@@ -65,8 +65,8 @@ fn suspects(signs: &Signs, verdict: &Verdict) -> Vec<Suspect> {
     };
     let mut suspects = Vec::new();
     let own = signs
-        .parts
-        .map(|parts| parts.last.held() - parts.first.held());
+        .levels
+        .map(|levels| levels.last.held() - levels.first.held());
     if let (Some(own), Some(tree)) = (own, signs.tree_grew.filter(|tree| *tree > 0.0)) {
         suspects.push(Suspect {
             who: format!("{} (pid {})", process.role, process.pid),

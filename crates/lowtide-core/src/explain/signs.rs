@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use crate::look::{By, Counts, Cuda, MemoryClass, Pool, PythonVersion};
 use crate::run::cleanups::Cleaned;
+use crate::run::levels::Levels;
 use crate::run::occurrences::At;
-use crate::run::parts::Parts;
 use crate::run::surroundings::Surroundings;
 use crate::units::show_bytes;
 use crate::verdict::{Axis, Bound, Class, Meter};
@@ -57,7 +57,7 @@ pub(crate) struct Signs {
     pub pools: Vec<Pool>,
     pub python: Option<PythonVersion>,
     /// Of the suspect process.
-    pub parts: Option<FirstAndLast<Parts>>,
+    pub levels: Option<FirstAndLast<Levels>>,
     pub threads: Option<Climb>,
     /// Open files of it; they are counted rarely.
     pub files: Option<Climb>,
@@ -251,7 +251,7 @@ impl Signs {
             reserved: None,
             pools: Vec::new(),
             python: None,
-            parts: None,
+            levels: None,
             threads: None,
             files: None,
             objects: None,

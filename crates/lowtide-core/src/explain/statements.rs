@@ -139,8 +139,8 @@ fn not_the_heap(signs: &Signs) -> Option<Statement> {
 }
 
 fn not_files(signs: &Signs) -> Option<Statement> {
-    let parts = signs.parts.as_ref()?;
-    let file = parts.last.file - parts.first.file;
+    let levels = signs.levels.as_ref()?;
+    let file = levels.last.file - levels.first.file;
     (file >= FILE_PAGES * signs.course.level.max(1.0))
         .then(|| {
             say(

@@ -1,5 +1,5 @@
 //! A guarded run is several attempts at one training: each is a new process tree, whose memory begins
-//! anew. Lines of two attempts are never one series; a leak that one attempt showed stays a leak.
+//! anew. BothAxes of two attempts are never one series; a leak that one attempt showed stays a leak.
 
 use crate::judge::earlier_attempt;
 use crate::series::Series;
@@ -8,7 +8,7 @@ use crate::verdict::{Class, Verdict};
 
 use super::Run;
 use super::decide::Subject;
-use super::track::Lines;
+use super::track::BothAxes;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Attempts {
@@ -54,7 +54,7 @@ impl Run {
         self.attempts.restarts = number;
         self.attempts.since = at;
         self.attempts.peak = self.attempts.peak.max(self.tree.extremes.max);
-        self.tree = Lines::default();
+        self.tree = BothAxes::default();
         self.roles.clear();
         self.gpu = None;
         self.pending = None;

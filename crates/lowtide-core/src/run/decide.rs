@@ -14,7 +14,7 @@ use crate::verdict::{Axis, Class, Meter, Outlook, ProcessRef, Verdict};
 
 use super::Run;
 use super::occurrences::Count;
-use super::track::{Lines, ProcessTrack};
+use super::track::{BothAxes, ProcessTrack};
 
 /// Growth below this share of the tree's level is nobody's leak: the judge's own materiality, 1 %.
 const MATERIAL: f64 = 0.01;
@@ -130,7 +130,7 @@ impl Run {
     fn outlook(
         &self,
         chosen: &Judgement<'_>,
-        lines: &Lines,
+        lines: &BothAxes,
         tree: &Judgement<'_>,
     ) -> Option<Outlook> {
         let over = self.is_over();
@@ -186,7 +186,7 @@ impl Run {
     }
 
     /// On steps when they are known, else on time.
-    fn series_of<'a>(&self, lines: &'a Lines) -> &'a Series {
+    fn series_of<'a>(&self, lines: &'a BothAxes) -> &'a Series {
         if self.on_steps() {
             &lines.step
         } else {
@@ -205,7 +205,7 @@ impl Run {
     }
 
     /// All processes of one role as one line.
-    pub(super) fn judge_role(&self, role: &str, lines: &Lines) -> Verdict {
+    pub(super) fn judge_role(&self, role: &str, lines: &BothAxes) -> Verdict {
         self.judge_lines(lines, |context| Context {
             reserved: self.reserve_for(lines, self.on_steps()),
             shards: self.shards(role),
@@ -217,7 +217,7 @@ impl Run {
         let on_steps = self.on_steps();
         // Whoever grew most sets how much of the data each of them sees in a pass.
         let most = self.roles.iter().max_by(|a, b| {
-            let grew = |lines: &Lines| lines.grew(on_steps);
+            let grew = |lines: &BothAxes| lines.grew(on_steps);
             grew(&a.1.lines).total_cmp(&grew(&b.1.lines))
         });
         self.judge_lines(&self.tree, |context| Context {
@@ -232,7 +232,7 @@ impl Run {
         self.roles.get(role).map_or(1.0, |track| track.most as f64)
     }
 
-    fn judge_lines(&self, lines: &Lines, with: impl FnOnce(Context) -> Context) -> Verdict {
+    fn judge_lines(&self, lines: &BothAxes, with: impl FnOnce(Context) -> Context) -> Verdict {
         let headroom = self.headroom();
         // The limit holds for all that counts against it; this line may take what is left.
         let limit = headroom.map(|left| Bytes((lines.extremes.last + left).max(0.0) as u64));
@@ -240,7 +240,7 @@ impl Run {
     }
 
     /// The limit of host memory says nothing of it.
-    fn judge_gpu(&self, lines: &Lines) -> Verdict {
+    fn judge_gpu(&self, lines: &BothAxes) -> Verdict {
         judge(self.series_of(lines), &self.context(None))
     }
 
@@ -297,7 +297,7 @@ impl Run {
     /// What this process kept after evaluations and saves.
     fn kept(&self, track: &ProcessTrack) -> Vec<Kept> {
         let of = |(kind, phase, count): (RoundKind, Phase, &Count)| {
-            let episodes = track.parts.episodes.iter().filter(|e| e.phase == phase);
+            let episodes = track.kept.episodes.iter().filter(|e| e.phase == phase);
             Some(Kept {
                 kind,
                 count: count.total() as usize,
@@ -330,7 +330,7 @@ impl Run {
     /// Processes, roles and GPUs whose growth could matter; the cheap look at extremes keeps the
     /// cost of a tree of a thousand idle processes near zero.
     fn other_candidates(&self, level: f64) -> Vec<Judgement<'_>> {
-        let grew = |lines: &Lines| lines.extremes.last - lines.extremes.min >= MATERIAL * level;
+        let grew = |lines: &BothAxes| lines.extremes.last - lines.extremes.min >= MATERIAL * level;
         let watched = self.watched.as_ref().map(|(id, _)| *id);
         let processes = self
             .processes

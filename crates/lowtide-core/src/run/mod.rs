@@ -9,10 +9,10 @@ mod death;
 mod decide;
 #[cfg(test)]
 pub(crate) mod guarded;
+pub(crate) mod levels;
 mod looks;
 pub(crate) mod occurrences;
 mod others;
-pub(crate) mod parts;
 mod reserve;
 mod steps;
 mod summary;
@@ -48,7 +48,7 @@ use occurrences::{At, Occurrences};
 use others::Others;
 use steps::{StepMoment, Steps};
 use surroundings::SurroundingsSeen;
-use track::{Lines, RoleTrack, Together};
+use track::{BothAxes, RoleTrack, Together};
 
 /// Everything that is remembered of a run.
 #[derive(Clone, Debug, Default)]
@@ -56,8 +56,8 @@ pub struct Run {
     header: Header,
     processes: Table<ProcessTrack>,
     roles: BTreeMap<&'static str, RoleTrack>,
-    tree: Lines,
-    gpu: Option<Lines>,
+    tree: BothAxes,
+    gpu: Option<BothAxes>,
     steps: Steps,
     watched: Option<(ProcId, String)>,
     limit: Option<Limit>,
@@ -257,7 +257,7 @@ impl Run {
         let roles = self.roles.values_mut().map(|role| &mut role.lines);
         let rest = std::iter::once(&mut self.tree).chain(self.gpu.as_mut());
         for lines in own.chain(roles).chain(rest) {
-            lines.step = Lines::default().step;
+            lines.step = BothAxes::default().step;
         }
         if let Some((moment, _)) = &mut self.pending {
             moment.step = None;

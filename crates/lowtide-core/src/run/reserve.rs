@@ -8,7 +8,7 @@ use crate::units::{Bytes, show_bytes};
 
 use super::Run;
 use super::looks::Taken;
-use super::track::Lines;
+use super::track::BothAxes;
 
 /// The two looks are compared over at least this share of what the process has grown between all of
 /// them: what came before (optimizer state, caches of the first steps) is no part of what goes on.
@@ -137,7 +137,7 @@ impl Run {
     }
 
     /// The same for a line that one process carries: the tree, or a role.
-    pub(super) fn reserve_for(&self, lines: &Lines, on_steps: bool) -> Option<Reserve> {
+    pub(super) fn reserve_for(&self, lines: &BothAxes, on_steps: bool) -> Option<Reserve> {
         let carries = |id: &ProcId| {
             let track = self.processes.get(id)?;
             let own = track.lines.grew(on_steps);

@@ -8,7 +8,7 @@ use crate::sample::{Basis, Limit};
 use crate::units::Bytes;
 use crate::verdict::Class;
 
-use super::track::{Extremes, Lines, ProcessTrack, floor_ends};
+use super::track::{BothAxes, Extremes, ProcessTrack, floor_ends};
 use super::{LooksCost, Run};
 
 #[derive(Clone, Debug, Serialize)]
@@ -101,7 +101,7 @@ impl Run {
 
     /// A role with one member behaves as that process does; its own counters are less rough than its
     /// share of a sum.
-    fn role_series<'a>(&'a self, role: &str, together: &'a Lines) -> &'a Lines {
+    fn role_series<'a>(&'a self, role: &str, together: &'a BothAxes) -> &'a BothAxes {
         let mut of_role = self
             .processes
             .values()

@@ -7,8 +7,8 @@ use crate::series::{Bucket, Series};
 use crate::units::{Bytes, Micros};
 use crate::verdict::{Axis, Meter};
 
+use super::levels::Held;
 use super::own_share;
-use super::parts::Held;
 use super::steps::StepMoment;
 
 /// A value's extremes and mean over the run.
@@ -45,15 +45,15 @@ impl Extremes {
 
 /// The same quantity on the axis of time and, from the first step on, on the axis of steps.
 #[derive(Clone, Debug)]
-pub(super) struct Lines {
+pub(super) struct BothAxes {
     pub extremes: Extremes,
     pub time: Series,
     pub step: Series,
 }
 
-impl Default for Lines {
-    fn default() -> Lines {
-        Lines {
+impl Default for BothAxes {
+    fn default() -> BothAxes {
+        BothAxes {
             extremes: Extremes::default(),
             time: Series::new(Axis::Time, Meter::Held),
             step: Series::new(Axis::Step, Meter::Held),
@@ -61,7 +61,7 @@ impl Default for Lines {
     }
 }
 
-impl Lines {
+impl BothAxes {
     pub(super) fn push(&mut self, bytes: f64, moment: &StepMoment) {
         self.extremes.push(bytes);
         let point = Point {
@@ -77,7 +77,7 @@ impl Lines {
     }
 }
 
-impl Lines {
+impl BothAxes {
     /// What the floor grew by, since the first step where steps are the axis.
     pub(super) fn grew(&self, on_steps: bool) -> f64 {
         let series = if on_steps { &self.step } else { &self.time };
@@ -105,7 +105,7 @@ impl Together {
 #[derive(Clone, Debug, Default)]
 pub(super) struct RoleTrack {
     /// What they add to an honest sum.
-    pub lines: Lines,
+    pub lines: BothAxes,
     /// Most that lived at a time, and what they showed then.
     pub most: usize,
     pub rss_of_most: f64,
@@ -167,9 +167,9 @@ pub struct ProcessTrack {
     pub last: Option<Reading>,
     /// What its parent held at the look that saw it first: what a fork begins with.
     pub(crate) inherited: Option<Inherited>,
-    pub(super) lines: Lines,
-    pub(super) gpu: Option<Lines>,
-    pub(crate) parts: Held,
+    pub(super) lines: BothAxes,
+    pub(super) gpu: Option<BothAxes>,
+    pub(crate) kept: Held,
 }
 
 impl ProcessTrack {
@@ -185,9 +185,9 @@ impl ProcessTrack {
             first: None,
             last: None,
             inherited: None,
-            lines: Lines::default(),
+            lines: BothAxes::default(),
             gpu: None,
-            parts: Held::default(),
+            kept: Held::default(),
         }
     }
 
@@ -206,7 +206,7 @@ impl ProcessTrack {
         self.peak = self.peak.max(reading.peak);
         self.first.get_or_insert(*reading);
         self.last = Some(*reading);
-        self.parts.push(reading, moment);
+        self.kept.push(reading, moment);
         self.lines.push(reading.held().as_f64(), moment);
         if let Some(bytes) = reading.gpu {
             self.gpu

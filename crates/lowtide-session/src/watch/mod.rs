@@ -48,7 +48,7 @@ pub(crate) use state_file::StateFile;
 use clock::Clock;
 
 use hooks::{HookEvent, Hooks};
-use looks::{Candidate, Looks, Reached};
+use looks::{Looks, Reached, Target};
 use probe::{Ask, Probe};
 
 /// What `run` and `attach` have in common.
@@ -426,8 +426,8 @@ impl Watch {
         let watched = self.run.watched().map(|(track, _)| track.member.id);
         let suspect = verdict.process.as_ref().and_then(|process| process.id);
         let living = self.sample.readings.iter().filter(|one| one.is_alive());
-        let all: Vec<Candidate> = living
-            .map(|reading| Candidate {
+        let all: Vec<Target> = living
+            .map(|reading| Target {
                 id: reading.id,
                 held: reading.held(),
             })

@@ -2,8 +2,8 @@
 
 use crate::judge::Examined;
 use crate::judge::line::FloorLine;
+use crate::run::levels::Held;
 use crate::run::occurrences::At;
-use crate::run::parts::Held;
 use crate::series::Series;
 use crate::verdict::{Axis, Verdict};
 
@@ -106,17 +106,19 @@ fn seconds_at(series: &Series, x: f64) -> Option<f64> {
 fn file_at(held: &Held, on_steps: bool, x: f64) -> Option<f64> {
     let place = |at: &At| if on_steps { at.step } else { Some(at.seconds) };
     let mut before = None;
-    for parts in held.parts.iter() {
-        let Some(at) = place(&parts.at) else { continue };
+    for levels in held.levels.iter() {
+        let Some(at) = place(&levels.at) else {
+            continue;
+        };
         if at >= x {
             return Some(match before {
                 Some((from, bytes)) if at > from => {
-                    bytes + (parts.file - bytes) * (x - from) / (at - from)
+                    bytes + (levels.file - bytes) * (x - from) / (at - from)
                 }
-                _ => parts.file,
+                _ => levels.file,
             });
         }
-        before = Some((at, parts.file));
+        before = Some((at, levels.file));
     }
     before.map(|(_, bytes)| bytes)
 }

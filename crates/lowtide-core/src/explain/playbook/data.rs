@@ -7,7 +7,7 @@ use crate::units::show_bytes;
 use crate::verdict::{BoundKind, Class, Meter};
 
 use super::super::signs::{EpochSign, Signs};
-use super::Entry;
+use super::KnownCause;
 use super::experiment::{Expect, Recipe, To, Trial};
 use super::loaders::WORKERS;
 use super::sign::{BARE, CARRIES, Sign, goes_on, large, not, open, seen, unknown};
@@ -17,8 +17,8 @@ const IMPORTS: f64 = 0.6e9;
 /// One size describes all examples if it explains this share of the growth's variation.
 const ONE_SIZE: f64 = 0.9;
 
-pub(super) const ENTRIES: &[Entry] = &[
-    Entry {
+pub(super) const CAUSES: &[KnownCause] = &[
+    KnownCause {
         id: "P01",
         title: "every example is kept once it was touched",
         cause: "the dataset keeps what the first access produces: pictures that are decoded lazily and stay in a list, a memo dictionary, functools.cache",
@@ -48,7 +48,7 @@ pub(super) const ENTRIES: &[Entry] = &[
             expect: Expect::Here(half_the_examples),
         },
     },
-    Entry {
+    KnownCause {
         id: "P03",
         title: "each spawned worker has the whole dataset",
         cause: "the dataset lives in memory and is pickled to every spawned worker",
@@ -68,7 +68,7 @@ pub(super) const ENTRIES: &[Entry] = &[
             expect: Expect::Says("what the workers held is gone"),
         },
     },
-    Entry {
+    KnownCause {
         id: "P04",
         title: "mapped files are read",
         cause: "pages of memory-mapped files (Arrow, np.memmap, LMDB, safetensors), which the kernel drops when it needs the memory",
@@ -84,7 +84,7 @@ pub(super) const ENTRIES: &[Entry] = &[
             expect: Expect::Says("it goes on: the pages are dropped"),
         },
     },
-    Entry {
+    KnownCause {
         id: "P05",
         title: "page cache counted to the cgroup",
         cause: "the kernel keeps what was read from and written to disk, and counts it to the job's cgroup",
@@ -103,7 +103,7 @@ pub(super) const ENTRIES: &[Entry] = &[
             expect: Expect::Says("its count falls, the job goes on"),
         },
     },
-    Entry {
+    KnownCause {
         id: "P19",
         title: "the tokenizer's cache fills",
         cause: "tokenizers keeps the words that it has split, without a bound on their length in older versions",
@@ -127,7 +127,7 @@ pub(super) const ENTRIES: &[Entry] = &[
             expect: Expect::Says("growth starts again from the bottom"),
         },
     },
-    Entry {
+    KnownCause {
         id: "P29",
         title: "a worker's buffer fills",
         cause: "shuffle buffers and Arrow tables of streaming datasets fill in every worker until they hold their size",

@@ -4,12 +4,12 @@ use crate::units::show_bytes;
 use crate::verdict::Meter;
 
 use super::super::signs::Signs;
-use super::Entry;
+use super::KnownCause;
 use super::experiment::{Expect, Recipe, Trial};
 use super::sign::{CARRIES, FLAT, Sign, not, seen, unknown};
 
-pub(super) const ENTRIES: &[Entry] = &[
-    Entry {
+pub(super) const CAUSES: &[KnownCause] = &[
+    KnownCause {
         id: "P33",
         title: "GPU memory is cached in pieces",
         cause: "torch's caching allocator reserves more and more because free pieces do not fit (variable lengths)",
@@ -25,7 +25,7 @@ pub(super) const ENTRIES: &[Entry] = &[
             expect: Expect::Says("reserved memory stays near what is allocated"),
         },
     },
-    Entry {
+    KnownCause {
         id: "P34",
         title: "GPU memory outside torch's pool",
         cause: "NCCL, cuBLAS and cuDNN workspaces, further contexts (workers that touch CUDA: 300 to 500 MB each), CUDA graphs",

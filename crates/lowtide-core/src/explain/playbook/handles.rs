@@ -4,7 +4,7 @@ use crate::units::show_bytes;
 use crate::verdict::Class;
 
 use super::super::signs::{Climb, Signs};
-use super::Entry;
+use super::KnownCause;
 use super::experiment::{Expect, Recipe, Trial};
 use super::sign::{BARE, Sign, goes_on, not, open, seen, unknown};
 
@@ -19,8 +19,8 @@ const MOST_A_FILE: f64 = 1e6;
 /// every few seconds, so that in a short run the first and the last count are all there is.
 const STILL: f64 = 0.2;
 
-pub(super) const ENTRIES: &[Entry] = &[
-    Entry {
+pub(super) const CAUSES: &[KnownCause] = &[
+    KnownCause {
         id: "P41",
         title: "threads are started and never end",
         cause: "a thread or pool made in each step, or that waits and does not end; each has a stack, an arena and what it holds",
@@ -36,7 +36,7 @@ pub(super) const ENTRIES: &[Entry] = &[
             expect: Expect::Says("the same waiting function, ever more often"),
         },
     },
-    Entry {
+    KnownCause {
         id: "P42",
         title: "files are opened and never closed",
         cause: "open() without close() in the loader or logger; each file has a buffer",

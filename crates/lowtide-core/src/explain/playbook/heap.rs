@@ -5,7 +5,7 @@ use crate::look::MemoryClass;
 use crate::units::show_bytes;
 
 use super::super::signs::{ReservedSign, Signs};
-use super::Entry;
+use super::KnownCause;
 use super::experiment::{Expect, Recipe, Trial};
 use super::pools::NEW_MAPS;
 use super::sign::{
@@ -17,8 +17,8 @@ use super::sign::{
 const HELD_SHARE: f64 = 0.3;
 /// A trim that returns this share of the level shows that it was free.
 const TRIMMED: f64 = 0.1;
-pub(super) const ENTRIES: &[Entry] = &[
-    Entry {
+pub(super) const CAUSES: &[KnownCause] = &[
+    KnownCause {
         id: "P13",
         title: "glibc keeps freed memory",
         cause: "freed blocks stay in glibc's arenas, because survivors stand between them or threads have arenas of their own",
@@ -42,7 +42,7 @@ pub(super) const ENTRIES: &[Entry] = &[
             ),
         },
     },
-    Entry {
+    KnownCause {
         id: "P14",
         title: "large blocks moved into glibc's heap",
         cause: "each freed large block raises glibc's mmap threshold, up to 32 MB; later large blocks live in the heap and leave holes",
@@ -58,7 +58,7 @@ pub(super) const ENTRIES: &[Entry] = &[
             expect: Expect::Says("freed large blocks go back to the system, the floor is lower"),
         },
     },
-    Entry {
+    KnownCause {
         id: "P27",
         title: "huge pages hold more than is used",
         cause: "transparent huge pages: a few used kilobytes hold two megabytes",
@@ -74,7 +74,7 @@ pub(super) const ENTRIES: &[Entry] = &[
             expect: Expect::Says("the floor is lower"),
         },
     },
-    Entry {
+    KnownCause {
         id: "P36",
         title: "weights were loaded on the host first",
         cause: "the model passed through host memory to the GPU, and malloc kept what was freed",
@@ -90,7 +90,7 @@ pub(super) const ENTRIES: &[Entry] = &[
             expect: Expect::Says("memory falls by about the model's size"),
         },
     },
-    Entry {
+    KnownCause {
         id: "P38",
         title: "Python objects are kept",
         cause: "a list, dictionary or cache that grows: records, metrics, parsed examples, closures; whether it has a bound is not seen from outside",
@@ -106,7 +106,7 @@ pub(super) const ENTRIES: &[Entry] = &[
             expect: Expect::Says("one line leads"),
         },
     },
-    Entry {
+    KnownCause {
         id: "P39",
         title: "blocks from malloc are kept: arrays, tensors, pictures, buffers of C code",
         cause: "code that runs in every step keeps what it allocates: a collator or transform with a list, a decoder, an extension that does not free; or a buffer or cache that fills up to its size",
@@ -122,7 +122,7 @@ pub(super) const ENTRIES: &[Entry] = &[
             expect: Expect::Says("one call stack holds the growth"),
         },
     },
-    Entry {
+    KnownCause {
         id: "P40",
         title: "anonymous mappings outside malloc are kept",
         cause: "mmap without munmap: buffers of a library, pools that are made anew; or a mapping that was there before and is being filled",

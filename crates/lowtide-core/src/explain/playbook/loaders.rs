@@ -6,7 +6,7 @@ use crate::units::show_bytes;
 use crate::verdict::{Class, Meter};
 
 use super::super::signs::Signs;
-use super::Entry;
+use super::KnownCause;
 use super::experiment::{Expect, Recipe, To, Trial};
 use super::sign::{
     BARE, CARRIES, ECHO, FLAT, Sign, being_filled, carried_by, goes_on, large, not, of_a_leak,
@@ -20,8 +20,8 @@ const PREFETCH: [&str; 2] = ["prefetch_factor", "dataloader_prefetch_factor"];
 /// A second pool as large as the first.
 const DOUBLED: u64 = 2;
 
-pub(super) const ENTRIES: &[Entry] = &[
-    Entry {
+pub(super) const CAUSES: &[KnownCause] = &[
+    KnownCause {
         id: "P02",
         title: "workers copy the data that they only read",
         cause: "reading a Python object writes its reference count, so pages shared by fork become copies in every worker that reads them",
@@ -45,7 +45,7 @@ pub(super) const ENTRIES: &[Entry] = &[
             expect: Expect::Says("the tree's sum stays level"),
         },
     },
-    Entry {
+    KnownCause {
         id: "P06",
         title: "shared memory is kept: batches, files in /dev/shm",
         cause: "tensors that workers hand over live in /dev/shm: workers x prefetch x batch bytes, or somebody keeps them; so do files that are written there and stay",
@@ -68,7 +68,7 @@ pub(super) const ENTRIES: &[Entry] = &[
             expect: Expect::Says("shared memory halves if it is the queue; a leak keeps its pace"),
         },
     },
-    Entry {
+    KnownCause {
         id: "P07",
         title: "a loader's prefetch buffers",
         cause: "every start of a loader fills workers x prefetch_factor x batch bytes",
@@ -88,7 +88,7 @@ pub(super) const ENTRIES: &[Entry] = &[
             expect: Expect::Says("each stair doubles"),
         },
     },
-    Entry {
+    KnownCause {
         id: "P12",
         title: "a second pool of workers stays alive",
         cause: "training and evaluation workers live together (persistent_workers), or a loader is made anew and its old pool stays",
@@ -107,7 +107,7 @@ pub(super) const ENTRIES: &[Entry] = &[
             expect: Expect::Says("the stair at the first evaluation is gone"),
         },
     },
-    Entry {
+    KnownCause {
         id: "P23",
         title: "a worker keeps memory with every sample",
         cause: "code that runs in the workers keeps what it should free: a native decoder (decord, PyAV, OpenCV), or a list in the dataset",
@@ -130,7 +130,7 @@ pub(super) const ENTRIES: &[Entry] = &[
             expect: Expect::Says("the trainer grows at the workers' pace"),
         },
     },
-    Entry {
+    KnownCause {
         id: "P32",
         title: "shared memory that nobody maps",
         cause: "files in /dev/shm that a killed job or a forgetful loader left behind (torch_*, sem.*, psm_*)",
@@ -182,12 +182,13 @@ fn copy_on_read(signs: &Signs) -> Vec<Sign> {
 }
 
 fn shared_batches(signs: &Signs) -> Vec<Sign> {
-    let key = match (&signs.parts, signs.share(&[MemoryClass::Shared])) {
+    let key = match (&signs.levels, signs.share(&[MemoryClass::Shared])) {
         (_, Some(_)) => carried_by(signs, &[MemoryClass::Shared], "shared memory"),
-        (Some(parts), None) => {
-            let shmem = parts.last.shmem - parts.first.shmem;
-            let held =
-                shmem + (parts.last.anon - parts.first.anon) + (parts.last.swap - parts.first.swap);
+        (Some(levels), None) => {
+            let shmem = levels.last.shmem - levels.first.shmem;
+            let held = shmem
+                + (levels.last.anon - levels.first.anon)
+                + (levels.last.swap - levels.first.swap);
             if held > 0.0 && shmem >= CARRIES * held {
                 seen(format!(
                     "RssShmem grew by {}, {} of all",
@@ -298,12 +299,13 @@ fn unmapped(signs: &Signs) -> Vec<Sign> {
         return vec![unknown("/dev/shm was not read")];
     };
     let files = last.0 - first.0;
-    let Some(parts) = &signs.parts else {
+    let Some(levels) = &signs.levels else {
         return vec![unknown("no process was measured")];
     };
-    let mapped = parts.last.shmem - parts.first.shmem;
+    let mapped = levels.last.shmem - levels.first.shmem;
     // /dev/shm is the whole machine's: it counts only where the processes do not hold the growth.
-    let own = mapped + (parts.last.anon - parts.first.anon) + (parts.last.swap - parts.first.swap);
+    let own =
+        mapped + (levels.last.anon - levels.first.anon) + (levels.last.swap - levels.first.swap);
     let together: f64 = signs.roles.iter().map(|role| role.grew).sum();
     let unexplained = signs.course.grew - own.max(together).max(0.0);
     if unexplained >= CARRIES * signs.course.grew

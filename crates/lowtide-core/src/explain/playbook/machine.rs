@@ -5,7 +5,7 @@ use crate::units::show_bytes;
 use crate::verdict::Class;
 
 use super::super::signs::Signs;
-use super::Entry;
+use super::KnownCause;
 use super::experiment::{Expect, Recipe, To, Trial};
 use super::sign::{
     BARE, CARRIES, ECHO, FLAT, MORE_OBJECTS, Sign, carried_by, goes_on, large, not, of_a_leak,
@@ -23,8 +23,8 @@ const SWAPPED: f64 = 0.3;
 /// Seconds of waiting for memory that are no accident.
 const STALLED: f64 = 1.0;
 
-pub(super) const ENTRIES: &[Entry] = &[
-    Entry {
+pub(super) const CAUSES: &[KnownCause] = &[
+    KnownCause {
         id: "P25",
         title: "reference cycles wait for the garbage collector",
         cause: "objects that refer to each other hold memory until the collector's oldest generation runs",
@@ -43,7 +43,7 @@ pub(super) const ENTRIES: &[Entry] = &[
             expect: Expect::Says("collections free as much as the teeth are high"),
         },
     },
-    Entry {
+    KnownCause {
         id: "P48",
         title: "CPython 3.14.0 to 3.14.4 pile up cycles",
         cause: "the incremental collector of these releases falls behind: objects that refer to each other stay much longer than before",
@@ -65,7 +65,7 @@ pub(super) const ENTRIES: &[Entry] = &[
             ),
         },
     },
-    Entry {
+    KnownCause {
         id: "P26",
         title: "rollouts are kept by the controller",
         cause: "trajectories, log-probabilities or encoded images stay in the driver process of a reinforcement learning job",
@@ -84,7 +84,7 @@ pub(super) const ENTRIES: &[Entry] = &[
             expect: Expect::Says("half the growth per step"),
         },
     },
-    Entry {
+    KnownCause {
         id: "P30",
         title: "memory went to swap",
         cause: "the machine is short of memory, and the job's pages are swapped out while RSS looks level",
@@ -100,7 +100,7 @@ pub(super) const ENTRIES: &[Entry] = &[
             expect: Expect::Says("RSS grows as RSS + swap did"),
         },
     },
-    Entry {
+    KnownCause {
         id: "P31",
         title: "another process grows",
         cause: "the process that was watched is not the one that grows: a wrapper, a helper or a sibling",
@@ -116,7 +116,7 @@ pub(super) const ENTRIES: &[Entry] = &[
             expect: Expect::Says("the named process is larger at each look"),
         },
     },
-    Entry {
+    KnownCause {
         id: "P35",
         title: "only rank 0 grows",
         cause: "logging, gathering of evaluation outputs or assembling checkpoints on the first rank",
@@ -132,7 +132,7 @@ pub(super) const ENTRIES: &[Entry] = &[
             expect: Expect::Says("rank 0 is as level as the others"),
         },
     },
-    Entry {
+    KnownCause {
         id: "P37",
         title: "the kernel's own memory grows",
         cause: "dentries and inodes of millions of small files, sockets: memory of the cgroup that no process holds",
@@ -244,10 +244,10 @@ fn controller(signs: &Signs) -> Vec<Sign> {
 }
 
 fn swapped(signs: &Signs) -> Vec<Sign> {
-    let Some(parts) = &signs.parts else {
+    let Some(levels) = &signs.levels else {
         return vec![unknown(BARE)];
     };
-    let swap = parts.last.swap - parts.first.swap;
+    let swap = levels.last.swap - levels.first.swap;
     let stalled = signs
         .surroundings
         .as_ref()

@@ -35,7 +35,7 @@ const UNSEEN: f64 = 0.2;
 /// Candidates that are told, at most.
 const MOST: usize = 4;
 
-pub(crate) struct Entry {
+pub(crate) struct KnownCause {
     pub id: &'static str,
     pub title: &'static str,
     pub cause: &'static str,
@@ -52,17 +52,17 @@ pub(crate) struct Entry {
 }
 
 /// All of it, in the order of the table.
-pub(crate) fn entries() -> impl Iterator<Item = &'static Entry> {
-    data::ENTRIES
+pub(crate) fn causes() -> impl Iterator<Item = &'static KnownCause> {
+    data::CAUSES
         .iter()
-        .chain(loaders::ENTRIES)
-        .chain(torch::ENTRIES)
-        .chain(gpu::ENTRIES)
-        .chain(phases::ENTRIES)
-        .chain(heap::ENTRIES)
-        .chain(pools::ENTRIES)
-        .chain(handles::ENTRIES)
-        .chain(machine::ENTRIES)
+        .chain(loaders::CAUSES)
+        .chain(torch::CAUSES)
+        .chain(gpu::CAUSES)
+        .chain(phases::CAUSES)
+        .chain(heap::CAUSES)
+        .chain(pools::CAUSES)
+        .chain(handles::CAUSES)
+        .chain(machine::CAUSES)
 }
 
 #[derive(Default)]
@@ -75,7 +75,7 @@ pub(crate) struct Matched {
 pub(crate) fn matched(signs: &Signs) -> Matched {
     let mut matched = Matched::default();
     let mut candidates: Vec<(bool, Candidate)> = Vec::new();
-    for entry in entries() {
+    for entry in causes() {
         match entry.held_against(signs) {
             Matching::Candidate(candidate) => {
                 // What an evaluation takes on top is true, and no cause of a floor that grows.
@@ -103,7 +103,7 @@ enum Matching {
     Nothing,
 }
 
-impl Entry {
+impl KnownCause {
     /// Whether there is anything that it could explain.
     fn asked(&self, signs: &Signs) -> bool {
         if self.spike {

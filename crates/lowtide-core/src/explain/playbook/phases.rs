@@ -5,7 +5,7 @@ use crate::units::show_bytes;
 use crate::verdict::Axis;
 
 use super::super::signs::{PhaseExcursion, Signs};
-use super::Entry;
+use super::KnownCause;
 use super::experiment::{Expect, Recipe, To, Trial};
 use super::sign::{
     BARE, Sign, carried_by, goes_on, large, not, not_ended, of_a_leak, seen, unknown,
@@ -18,8 +18,8 @@ const ALIKE: f64 = 2.0;
 /// Lists of metrics cannot keep more than this in a step: 250 dictionary entries are about 0.1 MB.
 const METRICS: f64 = 50_000.0;
 
-pub(super) const ENTRIES: &[Entry] = &[
-    Entry {
+pub(super) const CAUSES: &[KnownCause] = &[
+    KnownCause {
         id: "P10",
         title: "evaluation gathers its outputs",
         cause: "the loop collects the logits of the whole evaluation set before it computes metrics: examples x tokens x vocabulary x 4 bytes, twice or three times that while they are joined",
@@ -43,7 +43,7 @@ pub(super) const ENTRIES: &[Entry] = &[
             expect: Expect::Says("the excursion is half as high, or gone"),
         },
     },
-    Entry {
+    KnownCause {
         id: "P11",
         title: "each evaluation leaves something behind",
         cause: "outputs kept by the loop or by a metric until the next evaluation, or in a list",
@@ -71,7 +71,7 @@ pub(super) const ENTRIES: &[Entry] = &[
             expect: Expect::Says("the stairs are gone"),
         },
     },
-    Entry {
+    KnownCause {
         id: "P20",
         title: "saving a checkpoint",
         cause: "a state_dict copied to the host, staging of asynchronous saves, torch.save buffers; if it stays: staging that is never freed",
@@ -94,7 +94,7 @@ pub(super) const ENTRIES: &[Entry] = &[
             expect: Expect::Says("half as many rises, of the same height"),
         },
     },
-    Entry {
+    KnownCause {
         id: "P21",
         title: "a logger keeps what it is given",
         cause: "wandb tables, media and watch(), figures that are never closed, queues of TensorBoard",
@@ -113,7 +113,7 @@ pub(super) const ENTRIES: &[Entry] = &[
             expect: Expect::Says("the growth is gone, or a tenth"),
         },
     },
-    Entry {
+    KnownCause {
         id: "P22",
         title: "lists of metrics grow",
         cause: "state.log_history, a list of losses, exceptions kept with their tracebacks",
@@ -129,7 +129,7 @@ pub(super) const ENTRIES: &[Entry] = &[
             expect: Expect::Says("dict, float or list lead"),
         },
     },
-    Entry {
+    KnownCause {
         id: "P28",
         title: "a profiler keeps its events",
         cause: "torch.profiler, memory history, tracemalloc or memray keep events as long as they run",

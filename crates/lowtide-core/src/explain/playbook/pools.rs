@@ -7,15 +7,15 @@ use crate::look::{MemoryClass, Pool};
 use crate::units::show_bytes;
 
 use super::super::signs::Signs;
-use super::Entry;
+use super::KnownCause;
 use super::experiment::{Expect, Recipe, To, Trial};
 use super::sign::{CARRIES, Sign, being_filled, not, seen, unknown};
 
 /// More mappings than this are new ones; fewer come and go with threads and libraries.
 pub(super) const NEW_MAPS: u64 = 10;
 
-pub(super) const ENTRIES: &[Entry] = &[
-    Entry {
+pub(super) const CAUSES: &[KnownCause] = &[
+    KnownCause {
         id: "P43",
         title: "reserved space is being touched",
         cause: "a large array was asked for as a whole (np.zeros, torch.empty, shared memory of a set size), and the kernel gives its pages only as they are written: a replay buffer, a cache by index",
@@ -38,7 +38,7 @@ pub(super) const ENTRIES: &[Entry] = &[
             expect: Expect::Says("all of it is there at step 1, and memory is level after that"),
         },
     },
-    Entry {
+    KnownCause {
         id: "P44",
         title: "Arrow's memory pool grows",
         cause: "Arrow takes its buffers from a pool of its own (mimalloc inside libarrow): tables and batches that somebody refers to, slices that hold the whole they were cut from, or pages that the pool keeps. Its arenas stay mapped, so a level VmData says nothing",
@@ -59,7 +59,7 @@ pub(super) const ENTRIES: &[Entry] = &[
             ),
         },
     },
-    Entry {
+    KnownCause {
         id: "P45",
         title: "torch's own mimalloc grows",
         cause: "torch from 2.10 on takes CPU tensors on aarch64 from a mimalloc that is linked into it: tensors that are kept, or pages that it keeps after they were freed. A preloaded malloc sees none of it",
@@ -81,7 +81,7 @@ pub(super) const ENTRIES: &[Entry] = &[
             ),
         },
     },
-    Entry {
+    KnownCause {
         id: "P46",
         title: "the heap of a Java machine grows",
         cause: "a Java machine in the process (Spark, Hadoop's file system, Lucene) touches its heap up to -Xmx before it collects in earnest",
@@ -97,7 +97,7 @@ pub(super) const ENTRIES: &[Entry] = &[
             expect: Expect::Says("the growth ends at -Xmx, at half of it with half"),
         },
     },
-    Entry {
+    KnownCause {
         id: "P47",
         title: "the heap of another malloc grows",
         cause: "jemalloc, tcmalloc or mimalloc takes the place of malloc: what is in use and what it keeps of freed memory lie in the same arenas, which a look cannot part",

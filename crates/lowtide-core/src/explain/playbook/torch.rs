@@ -5,7 +5,7 @@ use crate::units::show_bytes;
 use crate::verdict::Class;
 
 use super::super::signs::Signs;
-use super::Entry;
+use super::KnownCause;
 use super::experiment::{Expect, Recipe, To, Trial};
 use super::sign::{
     BARE, CARRIES, FLAT, MALLOC, START, Sign, Tensors, being_filled, carried_by, goes_on,
@@ -19,8 +19,8 @@ const NEW_CODE: u64 = 8;
 /// What a library does once comes in fewer rises than this; what every step does comes in many.
 const FEW_RISES: f64 = 4.0;
 
-pub(super) const ENTRIES: &[Entry] = &[
-    Entry {
+pub(super) const CAUSES: &[KnownCause] = &[
+    KnownCause {
         id: "P08",
         title: "pinned host memory is cached",
         cause: "torch's caching host allocator keeps pinned blocks, rounded up to powers of two",
@@ -39,7 +39,7 @@ pub(super) const ENTRIES: &[Entry] = &[
             expect: Expect::Says("shared memory stays level"),
         },
     },
-    Entry {
+    KnownCause {
         id: "P09",
         title: "the autograd graph or tensors of each step are kept",
         cause: "something holds what a step made: `total += loss`, a list of outputs, retain_graph, hooks, self.log of tensors",
@@ -59,7 +59,7 @@ pub(super) const ENTRIES: &[Entry] = &[
             expect: Expect::Says("the rate falls to nothing with the right one"),
         },
     },
-    Entry {
+    KnownCause {
         id: "P15",
         title: "recompilation on new shapes or values",
         cause: "torch.compile makes new code for each new shape or value, and keeps it with its guards",
@@ -78,7 +78,7 @@ pub(super) const ENTRIES: &[Entry] = &[
             expect: Expect::Says("the growth is gone (and steps may be slower)"),
         },
     },
-    Entry {
+    KnownCause {
         id: "P16",
         title: "compile workers",
         cause: "Inductor starts a pool of compile workers, each with torch imported",
@@ -97,7 +97,7 @@ pub(super) const ENTRIES: &[Entry] = &[
             expect: Expect::Says("their memory is gone"),
         },
     },
-    Entry {
+    KnownCause {
         id: "P17",
         title: "oneDNN keeps a primitive for every shape",
         cause: "on the CPU oneDNN caches about a thousand primitives, one for each input shape",
@@ -126,7 +126,7 @@ pub(super) const ENTRIES: &[Entry] = &[
             expect: Expect::Says("the growth is gone"),
         },
     },
-    Entry {
+    KnownCause {
         id: "P18",
         title: "one-time start of a library",
         cause: "CUDA context, lazily loaded modules, optimizer state made in the first step (8 bytes a parameter for Adam)",
@@ -142,7 +142,7 @@ pub(super) const ENTRIES: &[Entry] = &[
             expect: Expect::Says("the same step at the same place"),
         },
     },
-    Entry {
+    KnownCause {
         id: "P24",
         title: "buffers of collectives",
         cause: "gloo and NCCL keep host buffers and proxy connections",
@@ -212,11 +212,11 @@ fn pinned(signs: &Signs) -> Vec<Sign> {
             },
         ],
         Some(_) => vec![not("no /dev/zero or device mapping grew")],
-        None => match &signs.parts {
-            Some(parts) if parts.last.shmem - parts.first.shmem < FLAT * signs.course.grew => {
+        None => match &signs.levels {
+            Some(levels) if levels.last.shmem - levels.first.shmem < FLAT * signs.course.grew => {
                 vec![not(format!(
                     "pinned memory is shared memory, and that grew by {} only",
-                    show_bytes((parts.last.shmem - parts.first.shmem).max(0.0))
+                    show_bytes((levels.last.shmem - levels.first.shmem).max(0.0))
                 ))]
             }
             Some(_) => vec![unknown("which shared memory grew was not seen")],

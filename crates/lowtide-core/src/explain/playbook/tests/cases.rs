@@ -330,7 +330,7 @@ pub(super) const CASES: &[EntryCase] = &[
         "P30",
         leak,
         |s| {
-            s.parts.as_mut().unwrap().last.swap = 150.0 * MB;
+            s.levels.as_mut().unwrap().last.swap = 150.0 * MB;
             s.surroundings = around(|last| last.stalled = Some(20.0));
         },
         |s| s.surroundings = around(|_| {}),
@@ -349,11 +349,11 @@ pub(super) const CASES: &[EntryCase] = &[
         "P32",
         leak,
         |s| {
-            s.parts.as_mut().unwrap().last.anon = 510.0 * MB;
+            s.levels.as_mut().unwrap().last.anon = 510.0 * MB;
             s.surroundings = around(|last| last.dev_shm = Some((190.0 * MB, 8e9)));
         },
         // Somebody else's files: the process itself holds the growth.
-        |s| s.parts.as_mut().unwrap().last.anon = 700.0 * MB,
+        |s| s.levels.as_mut().unwrap().last.anon = 700.0 * MB,
     ),
     case(
         "P33",

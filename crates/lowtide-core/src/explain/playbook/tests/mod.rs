@@ -9,8 +9,8 @@ use super::super::{BreakdownGrowth, Driver, Memory, Moment, PartGrowth};
 use super::*;
 use crate::look::{By, Counts, Cuda, Examiner, MemoryClass, Pool, PythonVersion};
 use crate::run::cleanups::Cleaned;
+use crate::run::levels::Levels;
 use crate::run::occurrences::At;
-use crate::run::parts::Parts;
 use crate::run::surroundings::{Group, Surroundings};
 use crate::units::Bytes;
 use crate::verdict::{Axis, Bound, BoundKind, Certainty, Meter};
@@ -29,8 +29,8 @@ fn at(n: f64) -> At {
     }
 }
 
-fn parts(anon: f64) -> Parts {
-    Parts {
+fn levels(anon: f64) -> Levels {
+    Levels {
         at: at(1.0),
         anon,
         file: 20.0 * MB,
@@ -89,9 +89,9 @@ fn leak() -> Signs {
         forked: false,
         trains: true,
     };
-    signs.parts = Some(FirstAndLast {
-        first: parts(500.0 * MB),
-        last: parts(700.0 * MB),
+    signs.levels = Some(FirstAndLast {
+        first: levels(500.0 * MB),
+        last: levels(700.0 * MB),
     });
     signs.tree_grew = Some(200.0 * MB);
     signs.watched_grew = Some(200.0 * MB);
@@ -259,7 +259,7 @@ fn cuda(signs: &mut Signs, reserved: f64, allocated: f64, pinned: Option<f64>) {
 const NEVER: [&str; 5] = ["P04", "P05", "P17", "P19", "P24"];
 
 fn claims(signs: &Signs, id: &str) -> bool {
-    entries()
+    causes()
         .filter(|entry| entry.id == id)
         .any(|entry| matches!(entry.held_against(signs), Matching::Candidate(_)))
 }
@@ -281,7 +281,7 @@ fn every_entry_matches_its_case_and_not_the_near_miss() {
 
 #[test]
 fn every_entry_has_a_case() {
-    for entry in entries() {
+    for entry in causes() {
         let tested = all_cases().any(|case| case.id == entry.id);
         assert_ne!(tested, NEVER.contains(&entry.id), "{}", entry.id);
         assert!(
@@ -290,11 +290,11 @@ fn every_entry_has_a_case() {
             entry.id
         );
     }
-    let mut ids: Vec<&str> = entries().map(|entry| entry.id).collect();
+    let mut ids: Vec<&str> = causes().map(|entry| entry.id).collect();
     ids.sort_unstable();
     ids.dedup();
     assert_eq!(ids.len(), 48);
-    assert_eq!(ids.len(), entries().count());
+    assert_eq!(ids.len(), causes().count());
 }
 
 #[test]

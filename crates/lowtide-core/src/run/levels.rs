@@ -15,7 +15,7 @@ const EPISODES: usize = 32;
 
 /// One reading, as far as explaining needs it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Parts {
+pub(crate) struct Levels {
     pub at: At,
     pub anon: f64,
     pub file: f64,
@@ -27,7 +27,7 @@ pub(crate) struct Parts {
     pub uss: Option<f64>,
 }
 
-impl Parts {
+impl Levels {
     pub(crate) fn held(&self) -> f64 {
         self.anon + self.shmem + self.swap
     }
@@ -44,7 +44,7 @@ pub(crate) struct Episode {
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Held {
-    pub parts: Thin<Parts, KEPT>,
+    pub levels: Thin<Levels, KEPT>,
     pub episodes: Thin<Episode, EPISODES>,
     open: Option<Episode>,
     trained: Option<f64>,
@@ -53,7 +53,7 @@ pub(crate) struct Held {
 impl Held {
     pub(super) fn push(&mut self, reading: &Reading, moment: &StepMoment) {
         let held = reading.held().as_f64();
-        self.parts.push(Parts {
+        self.levels.push(Levels {
             at: At {
                 seconds: moment.seconds,
                 step: moment.step,

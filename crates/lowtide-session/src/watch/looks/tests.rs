@@ -1,0 +1,243 @@
+//! Looks on a schedule whose time is data, and one real thread.
+
+use super::*;
+use lowtide_core::look::{Cost, Examiner};
+
+const ID: ProcId = ProcId { pid: 7, start: 1 };
+
+const IN_STEPS: Reached = Reached {
+    step: Some(1),
+    total: None,
+};
+
+fn look(due: Due, at: Micros, cost: f64) -> Look {
+    let cpu = Micros::from_seconds(cost);
+    Look {
+        cost: Cost { wall: cpu, cpu },
+        ..Look::new(
+            at,
+            due.id,
+            due.why,
+            Examiner::Other(due.examiner.to_string()),
+        )
+    }
+}
+
+/// Runs the schedule with a tick a second; `held` and the moment of the first step are given.
+fn times(
+    seconds: u64,
+    cost: f64,
+    first_step: u64,
+    held: impl Fn(u64) -> u64,
+) -> Vec<(u64, LookWhy)> {
+    times_of(seconds, cost, held, |second| Reached {
+        step: second.checked_sub(first_step),
+        total: None,
+    })
+}
+
+fn times_of(
+    seconds: u64,
+    cost: f64,
+    held: impl Fn(u64) -> u64,
+    reached: impl Fn(u64) -> Reached,
+) -> Vec<(u64, LookWhy)> {
+    let mut schedule = Schedule::new(1);
+    let mut looks = Vec::new();
+    for second in 0..seconds {
+        let target = Target {
+            id: ID,
+            held: Bytes(held(second)),
+        };
+        let now = Micros(second * 1_000_000);
+        if let Some(due) = schedule.due(now, &[target], reached(second)) {
+            looks.push((second, due.why));
+            schedule.took(due, &Ok(look(due, now, cost)));
+        }
+    }
+    looks
+}
+
+#[test]
+fn twenty_seconds_have_two_looks_and_the_last_third_has_one() {
+    for seconds in [20, 31, 100, 777, 5000] {
+        let looks = times(seconds, 0.01, u64::MAX, |_| 1_000_000_000);
+        assert!(looks.len() >= 2, "{seconds}: {looks:?}");
+        let (last, _) = *looks.last().unwrap();
+        assert!(last as f64 >= seconds as f64 / FACTOR - 2.0, "{looks:?}");
+    }
+    // A week of it does not make thousands.
+    assert!(times(604_800, 0.1, 3, |_| 1).len() < 40);
+}
+
+#[test]
+fn a_dear_process_is_looked_into_within_the_budget() {
+    let looks = times(3600, 1.0, 2, |second| 1_000_000_000 + second * 100_000_000);
+    assert!(
+        looks.len() as f64 * 1.0 <= 36.0 + f64::from(AT_LEAST),
+        "{looks:?}"
+    );
+    assert!(looks.len() > 10, "{looks:?}");
+}
+
+#[test]
+fn steps_get_a_look_of_their_own_and_growth_does_too() {
+    // Imports take 12 s.
+    let looks = times(15, 0.01, 12, |_| 1);
+    let starts = looks.iter().filter(|(_, why)| *why == LookWhy::Start);
+    let starts: Vec<u64> = starts.map(|(second, _)| *second).collect();
+    assert_eq!(starts, [5, 12]);
+    // Flat for ten minutes, then a leak: it does not have to wait for the next look that is due.
+    let late = times(700, 0.01, 1, |second| {
+        1_000_000_000 + second.saturating_sub(600) * 50_000_000
+    });
+    assert!(
+        late.iter().filter(|(second, _)| *second > 600).count() > 5,
+        "{late:?}"
+    );
+}
+
+#[test]
+fn dear_looks_into_the_start_up_do_not_cost_the_steps_theirs() {
+    let growing = |second| 500_000_000 + second * 20_000_000;
+    let looks = times(26, 0.5, 10, growing);
+    let in_steps = looks.iter().filter(|(second, _)| *second >= 10);
+    assert_eq!(in_steps.count(), 2, "{looks:?}");
+}
+
+#[test]
+fn two_dear_looks_into_known_steps_are_far_apart() {
+    let growing = |second| 500_000_000 + second * 20_000_000;
+    // One step a second, from the tenth second on.
+    let looks = times_of(30, 1.0, growing, |second| Reached {
+        step: second.checked_sub(10),
+        total: Some(20),
+    });
+    let in_steps: Vec<u64> = looks
+        .iter()
+        .map(|look| look.0)
+        .filter(|at| *at >= 10)
+        .collect();
+    assert_eq!(in_steps.first(), Some(&10));
+    assert!(in_steps.last() >= Some(&26), "{looks:?}");
+    // Nothing may be left over for the end: one that is dear waits for it no longer than this.
+    let killed = times_of(30, 1.0, growing, |second| Reached {
+        step: second.checked_sub(10),
+        total: Some(100_000),
+    });
+    assert_eq!(
+        killed.iter().filter(|look| look.0 >= 10).count(),
+        2,
+        "{killed:?}"
+    );
+}
+
+#[test]
+fn a_worker_that_is_noticed_near_the_end_is_looked_into_twice() {
+    let growing = |second| 500_000_000 + second * 20_000_000;
+    let looks = times_of(30, 1.0, growing, |second| Reached {
+        step: Some(80 + second),
+        total: Some(100),
+    });
+    assert!(looks.len() >= 2, "{looks:?}");
+}
+
+#[test]
+fn a_worker_that_grows_deserves_looks_and_one_that_starts_does_not() {
+    let worker = ProcId { pid: 9, start: 2 };
+    let mut schedule = Schedule::new(1);
+    let mut grower = |second: u64, held: u64| {
+        let all = [(ID, 1_000_000_000), (worker, held)];
+        let all = all.map(|(id, held)| Target {
+            id,
+            held: Bytes(held),
+        });
+        schedule.grower(Micros(second * 1_000_000), &all, Some(ID))
+    };
+    assert_eq!(grower(1, 1_000_000), None);
+    assert_eq!(grower(4, 80_000_000), None, "it imports");
+    assert_eq!(grower(7, 84_000_000), None);
+    assert_eq!(grower(20, 89_000_000), Some(worker));
+}
+
+/// A second examiner has its own pauses, and both live on one budget.
+#[test]
+fn two_examiners_share_the_budget() {
+    let costs = [0.1, 2.0];
+    let mut schedule = Schedule::new(costs.len());
+    let mut looks = [Vec::new(), Vec::new()];
+    for second in 0..3600 {
+        let held = Bytes(1_000_000_000 + second * 100_000_000);
+        let now = Micros(second * 1_000_000);
+        let due = schedule.due(now, &[Target { id: ID, held }], IN_STEPS);
+        if let Some(due) = due {
+            looks[due.examiner].push(second);
+            schedule.took(due, &Ok(look(due, now, costs[due.examiner])));
+        }
+    }
+    let spent = schedule.total();
+    assert_eq!(spent.looks as usize, looks[0].len() + looks[1].len());
+    let free = f64::from(AT_LEAST) * (costs[0] + costs[1]);
+    assert!(spent.cpu.seconds() <= 36.0 + free, "{spent:?}");
+    // The cheap one looks more often, and the dear one is not starved.
+    assert!(looks[0].len() > looks[1].len(), "{looks:?}");
+    assert!(looks[1].len() > 4, "{looks:?}");
+}
+
+/// What one examiner may not read another may.
+#[test]
+fn a_refusal_is_the_examiners_own() {
+    let mut schedule = Schedule::new(2);
+    let target = [Target {
+        id: ID,
+        held: Bytes(1),
+    }];
+    let first = schedule.due(Micros(1), &target, IN_STEPS).unwrap();
+    let gap = Gap {
+        who: Some(ID),
+        what: "memory".to_owned(),
+        why: GapWhy::Denied,
+    };
+    schedule.took(first, &Err(gap));
+    let later = |second: u64| Micros(second * 1_000_000);
+    let others = (1..100).filter_map(|second| schedule.due(later(second), &target, IN_STEPS));
+    let others: Vec<usize> = others.map(|due| due.examiner).collect();
+    assert!(
+        others.len() > 1 && !others.contains(&first.examiner),
+        "{others:?}"
+    );
+}
+
+#[test]
+fn a_look_that_is_asked_for_comes_at_once() {
+    let mut schedule = Schedule::new(1);
+    let due = |id, why| {
+        let examiner = 0;
+        Some(Due { id, examiner, why })
+    };
+    let target = [Target {
+        id: ID,
+        held: Bytes(1),
+    }];
+    let at = |second: u64| Micros(second * 1_000_000);
+    assert_eq!(
+        schedule.due(at(100), &target, IN_STEPS),
+        due(ID, LookWhy::Start)
+    );
+    assert_eq!(schedule.due(at(103), &target, IN_STEPS), None);
+    schedule.asked.fill(Some(LookWhy::Verdict));
+    assert_eq!(
+        schedule.due(at(104), &target, IN_STEPS),
+        due(ID, LookWhy::Verdict)
+    );
+    // A worker that the verdict names has waited longest.
+    let worker = Target {
+        id: ProcId { pid: 9, start: 2 },
+        held: Bytes(1),
+    };
+    let both = [target[0], worker];
+    assert_eq!(
+        schedule.due(at(105), &both, IN_STEPS),
+        due(worker.id, LookWhy::Start)
+    );
+}
