@@ -13,6 +13,7 @@ pub mod failure;
 pub mod guard;
 pub mod keeper;
 mod marks;
+mod monotonic;
 pub mod session;
 pub mod watch;
 

@@ -22,6 +22,7 @@ use crate::guard::isolate::Isolated;
 use crate::guard::{Guard, Next, Restart};
 use crate::keeper::{Handle, Home, Launch};
 use crate::marks::Request;
+use crate::monotonic::monotonic_ns;
 use crate::watch::{LogFiles, StateFile, Watch, WatchOptions};
 
 use attempt::End;
@@ -125,7 +126,8 @@ impl Session<'_> {
                 End::Exited(exit) => Some(exit),
                 _ => None,
             };
-            self.files.read(|bytes| self.watch.output(bytes));
+            self.files
+                .read(|bytes| self.watch.output(bytes, monotonic_ns()));
             if end != End::TreeGone {
                 // The last tick finds those who outlived the job's main process.
                 self.watch.tick(Duration::ZERO);

@@ -25,6 +25,8 @@ pub enum Event {
     /// The job printed this; it is on its way to the user already.
     Output {
         stream: Stream,
+        /// When the keeper read it, by the monotonic clock: we may hear of it later.
+        at_ns: u64,
         bytes: Vec<u8>,
     },
     /// The job printed this many bytes that are not in any [`Event::Output`]: we were slow.
@@ -365,7 +367,15 @@ impl Handle {
             }
         };
         Ok(match message {
-            Some(Message::Output { stream, bytes }) => Some(Event::Output { stream, bytes }),
+            Some(Message::Output {
+                stream,
+                at_ns,
+                bytes,
+            }) => Some(Event::Output {
+                stream,
+                at_ns,
+                bytes,
+            }),
             Some(Message::Dropped(bytes)) => Some(Event::Dropped(bytes)),
             Some(Message::Continued) => Some(Event::Continued),
             Some(Message::Screen(on)) => Some(Event::Screen(on)),

@@ -10,6 +10,8 @@ use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socketpair,
 };
 
+use crate::monotonic::monotonic_ns;
+
 use super::wire::{LONGEST, Message, Stream, encode_output};
 
 pub(super) struct Link {
@@ -86,7 +88,8 @@ impl Link {
         {
             self.dropped = 0;
         }
-        if self.dropped > 0 || !self.outbox.is_empty() || !self.put(&encode_output(stream, bytes)) {
+        let packet = || encode_output(stream, monotonic_ns(), bytes);
+        if self.dropped > 0 || !self.outbox.is_empty() || !self.put(&packet()) {
             self.dropped += bytes.len() as u64;
         }
     }

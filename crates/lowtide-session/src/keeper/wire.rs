@@ -40,6 +40,8 @@ pub(super) enum Message {
     },
     Output {
         stream: Stream,
+        /// When the keeper read it, by the monotonic clock.
+        at_ns: u64,
         bytes: Vec<u8>,
     },
     /// Output that the watcher did not get because it was slow; the user did.
@@ -107,7 +109,11 @@ impl Message {
                 out.extend(errno.to_le_bytes());
                 out.extend(what.as_bytes().iter().take(LONGEST_PIECE));
             }
-            Message::Output { stream, bytes } => return encode_output(*stream, bytes),
+            Message::Output {
+                stream,
+                at_ns,
+                bytes,
+            } => return encode_output(*stream, *at_ns, bytes),
             Message::Dropped(bytes) => {
                 out.push(DROPPED);
                 out.extend(bytes.to_le_bytes());
@@ -155,8 +161,10 @@ impl Message {
                     1 => Stream::Stderr,
                     _ => return None,
                 };
+                let (at_ns, bytes) = bytes.split_first_chunk()?;
                 Message::Output {
                     stream,
+                    at_ns: u64::from_le_bytes(*at_ns),
                     bytes: bytes.to_vec(),
                 }
             }
@@ -180,9 +188,10 @@ impl Message {
 }
 
 /// The packet of [`Message::Output`], made without a message in between.
-pub(crate) fn encode_output(stream: Stream, bytes: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(2 + bytes.len());
+pub(crate) fn encode_output(stream: Stream, at_ns: u64, bytes: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(10 + bytes.len());
     out.extend([OUTPUT, stream as u8]);
+    out.extend(at_ns.to_le_bytes());
     out.extend(bytes);
     out
 }
@@ -250,6 +259,7 @@ mod tests {
             },
             Message::Output {
                 stream: Stream::Stderr,
+                at_ns: 1 << 60,
                 bytes: b"\x00\xff\r\n".to_vec(),
             },
             Message::Dropped(1 << 40),
@@ -282,7 +292,7 @@ mod tests {
     fn the_longest_message_fits_the_room() {
         let bytes = vec![b'x'; LONGEST_PIECE];
         let what = "x".repeat(2 * LONGEST_PIECE);
-        assert!(encode_output(Stream::Stdout, &bytes).len() <= LONGEST);
+        assert!(encode_output(Stream::Stdout, u64::MAX, &bytes).len() <= LONGEST);
         assert!(Message::Failed { errno: 1, what }.encode().len() <= LONGEST);
     }
 

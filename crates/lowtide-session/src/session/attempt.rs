@@ -10,11 +10,15 @@ use lowtide_sys::sigwait::stop_here;
 use super::{Session, ViewWish, Watched};
 use crate::attached::Heard;
 use crate::keeper::{Event, Starter};
+use crate::monotonic::monotonic_ns;
 use crate::watch::Ticker;
 
 /// Marks wait in a short queue of the kernel (10 by default): a loop of a hundred steps a second
 /// fits when they are taken this often.
 const MARKS_EVERY: Duration = Duration::from_millis(100);
+/// Packets from the keeper that are read before a sample: about as many as its socket holds. A job that
+/// prints without end does not keep the sample from being taken.
+const WAITING: usize = 256;
 
 /// How an attempt ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +32,22 @@ pub(super) enum End {
     Left,
 }
 
+/// What a moment of listening to the keeper brought.
+enum FromKeeper {
+    Nothing,
+    Something,
+    End(End),
+}
+
+impl FromKeeper {
+    fn end(self) -> Option<End> {
+        match self {
+            FromKeeper::End(end) => Some(end),
+            FromKeeper::Nothing | FromKeeper::Something => None,
+        }
+    }
+}
+
 impl Session<'_> {
     pub(super) fn attempt(&mut self) -> Result<End> {
         let mut ticker = match &mut self.job {
@@ -38,15 +58,20 @@ impl Session<'_> {
             Watched::Attached(_) => Ticker::new(self.options.interval),
         };
         loop {
-            if ticker.wait().is_zero() && !self.tick(&mut ticker) && self.ends_with_its_tree() {
-                return Ok(End::TreeGone);
+            if ticker.wait().is_zero() {
+                if let Some(end) = self.hear_waiting()? {
+                    return Ok(end);
+                }
+                if !self.tick(&mut ticker) && self.ends_with_its_tree() {
+                    return Ok(End::TreeGone);
+                }
             }
             self.watch.take_marks();
             if self.until.is_some_and(|until| self.watch.now() >= until) {
                 return Ok(End::Left);
             }
             let end = match self.job {
-                Watched::Started(_) => self.hear_keeper(&ticker)?,
+                Watched::Started(_) => self.hear_keeper(ticker.wait().min(MARKS_EVERY))?.end(),
                 Watched::Attached(_) => self.hear_attached(&mut ticker)?,
             };
             if let Some(end) = end {
@@ -65,7 +90,7 @@ impl Session<'_> {
     /// left.
     fn tick(&mut self, ticker: &mut Ticker) -> bool {
         let watch = &mut self.watch;
-        self.files.read(|bytes| watch.output(bytes));
+        self.files.read(|bytes| watch.output(bytes, monotonic_ns()));
         let anybody = watch.tick(ticker.take());
         if let Watched::Attached(job) = &self.job {
             let main = watch.run.processes().map(|track| track.member.id);
@@ -88,19 +113,33 @@ impl Session<'_> {
         anybody
     }
 
-    /// What becomes of a job of ours.
-    fn hear_keeper(&mut self, ticker: &Ticker) -> Result<Option<End>> {
+    /// What a job of ours has printed until now, before the next sample: on a busy machine a tick is late,
+    /// and a sample that is taken before the steps that wait here would be put to a step long past.
+    fn hear_waiting(&mut self) -> Result<Option<End>> {
+        for _ in 0..WAITING {
+            match self.hear_keeper(Duration::ZERO)? {
+                FromKeeper::Nothing => break,
+                FromKeeper::Something => {}
+                FromKeeper::End(end) => return Ok(Some(end)),
+            }
+        }
+        Ok(None)
+    }
+
+    /// What becomes of a job of ours, within the time.
+    fn hear_keeper(&mut self, within: Duration) -> Result<FromKeeper> {
         let Watched::Started(handle) = &mut self.job else {
-            return Ok(None);
+            return Ok(FromKeeper::Nothing);
         };
         let watch = &mut self.watch;
         // The keeper passes Ctrl-Z on to the job, and the job is not left for its view.
         let _ = self.view.turn(Some(handle), watch);
-        let pause = ticker.wait().min(MARKS_EVERY);
         let event = handle
-            .next(Some(Instant::now() + pause))
+            .next(Some(Instant::now() + within))
             .context("lost sight of the job")?;
-        let Some(event) = event else { return Ok(None) };
+        let Some(event) = event else {
+            return Ok(FromKeeper::Nothing);
+        };
         self.view.heard(&event, handle, watch);
         match event {
             Event::Signal(signal) => {
@@ -108,7 +147,7 @@ impl Session<'_> {
                     guard.interrupt();
                 }
             }
-            Event::Output { bytes, .. } => watch.output(&bytes),
+            Event::Output { bytes, at_ns, .. } => watch.output(&bytes, at_ns),
             Event::Stopped => watch.job_stopped(true),
             Event::Continued => watch.job_stopped(false),
             Event::KeeperLost => {
@@ -117,10 +156,10 @@ impl Session<'_> {
                     .teller()
                     .say("the keeper is dead, the job lost its terminal");
             }
-            Event::Exited(exit) => return Ok(Some(End::Exited(exit))),
+            Event::Exited(exit) => return Ok(FromKeeper::End(End::Exited(exit))),
             Event::Dropped(_) | Event::Screen(_) | Event::Keys(_) => {}
         }
-        Ok(None)
+        Ok(FromKeeper::Something)
     }
 
     /// What becomes of a job that was found, and of us.

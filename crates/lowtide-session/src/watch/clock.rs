@@ -5,13 +5,8 @@ use std::time::Duration;
 use jiff::Timestamp;
 use lowtide_core::entry::Header;
 use lowtide_core::units::{Micros, Share};
-use rustix::time::{ClockId, clock_gettime};
 
-/// CLOCK_MONOTONIC is the same for all processes of a machine: the Python package sends it too.
-pub(crate) fn monotonic_ns() -> u64 {
-    let now = clock_gettime(ClockId::Monotonic);
-    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
-}
+use crate::monotonic::monotonic_ns;
 
 /// A run's beginning.
 #[derive(Clone, Copy, Debug)]
@@ -29,7 +24,12 @@ impl Clock {
     }
 
     pub fn now(&self) -> Micros {
-        Micros((monotonic_ns() - self.started_ns) / 1000)
+        self.at(monotonic_ns())
+    }
+
+    /// The time of the run at a reading of the monotonic clock.
+    pub(crate) fn at(&self, monotonic_ns: u64) -> Micros {
+        Micros(monotonic_ns.saturating_sub(self.started_ns) / 1000)
     }
 
     pub(crate) fn started_ns(&self) -> u64 {

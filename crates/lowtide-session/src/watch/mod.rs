@@ -37,6 +37,7 @@ use lowtide_sys::sampler::{Change, Sampler};
 
 use crate::failure::Failure;
 use crate::marks::Inbox;
+use crate::monotonic::monotonic_ns;
 
 pub use state_file::output_folders;
 pub use teller::Teller;
@@ -266,10 +267,10 @@ impl Watch {
         }
     }
 
-    /// What the job printed: its steps become marks.
-    pub fn output(&mut self, bytes: &[u8]) {
-        let now = self.clock.now();
-        for mark in self.steps.feed(bytes, now) {
+    /// What the job printed, and when, by the monotonic clock: its steps become marks.
+    pub(crate) fn output(&mut self, bytes: &[u8], printed_ns: u64) {
+        let at = self.clock.at(printed_ns);
+        for mark in self.steps.feed(bytes, at) {
             self.enter(Entry::Mark(mark));
         }
     }
@@ -305,7 +306,7 @@ impl Watch {
         self.take_marks();
         if let Some(inbox) = &mut self.inbox {
             // A page that cannot be written leaves the loop without requests: its usual state.
-            let _ = inbox.page().beat(clock::monotonic_ns());
+            let _ = inbox.page().beat(monotonic_ns());
         }
         let now = self.clock.now();
         let mut sample = std::mem::take(&mut self.sample);

@@ -2,7 +2,11 @@
 
 use std::fs;
 use std::io::{Read, Write};
+use std::path::Path;
 use std::process::{Command, Stdio};
+
+use lowtide_core::entry::Entry;
+use lowtide_recording::{FILE_NAME, Recording};
 
 use crate::common::{LOWTIDE, Reader, Starts, children, keeper_of, run, until};
 
@@ -146,6 +150,66 @@ fn a_stopped_watcher_does_not_hold_up_the_job() {
     until("the job's end", || fs::read(home.path().join("done")).ok());
     lowtide_sys::sigwait::send(lowtide.id(), 18).unwrap();
     assert_eq!(lowtide.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn steps_that_a_late_watcher_hears_keep_their_time_and_come_before_its_next_sample() {
+    let home = tempfile::tempdir().unwrap();
+    let script = "echo step 1/10; until [ -e go ]; do sleep 0.02; done; \
+        for i in 2 3 4 5 6 7 8 9 10; do echo step $i/10; sleep 0.15; done; \
+        until [ -e end ]; do sleep 0.02; done";
+    let mut lowtide = run(home.path(), script).stdout(Stdio::piped()).start();
+    let mut reader = Reader::new(lowtide.stdout.take().unwrap());
+    reader.until("step 1/10");
+    until("a sample", || {
+        let seen = samples_and_steps(home.path());
+        seen.into_iter().find(|(step, _)| step.is_none())
+    });
+    lowtide_sys::sigwait::send(lowtide.id(), 19).unwrap();
+    fs::write(home.path().join("go"), "").unwrap();
+    reader.until("step 10/10");
+    lowtide_sys::sigwait::send(lowtide.id(), 18).unwrap();
+    until("the last step", || {
+        let seen = samples_and_steps(home.path());
+        seen.into_iter().find(|(step, _)| *step == Some(10))
+    });
+    fs::write(home.path().join("end"), "").unwrap();
+    assert_eq!(lowtide.wait().unwrap().code(), Some(0));
+    let seen = samples_and_steps(home.path());
+    let spread = 8.0 * 0.15;
+    let steps: Vec<(u64, f64)> = seen
+        .iter()
+        .filter_map(|(step, at)| Some(((*step)?, *at)))
+        .collect();
+    let [.., (2, second), _, _, _, _, _, _, _, (10, last)] = steps[..] else {
+        panic!("{seen:?}")
+    };
+    assert!(last - second >= spread, "nine steps in {} s", last - second);
+    for (i, (_, sampled)) in seen.iter().enumerate().filter(|(_, one)| one.0.is_none()) {
+        let later = seen[i..].iter().filter(|(step, _)| step.is_some());
+        let printed = later.map(|(_, at)| *at).fold(f64::INFINITY, f64::min);
+        assert!(
+            sampled - printed < spread,
+            "a sample before steps that were long printed: {seen:?}"
+        );
+    }
+}
+
+/// Samples, and marks with their step, as they stand in the only recording, each with its time.
+fn samples_and_steps(home: &Path) -> Vec<(Option<u64>, f64)> {
+    let run = fs::read_dir(home.join("runs")).into_iter().flatten();
+    let Some(Ok(run)) = run.into_iter().next() else {
+        return Vec::new();
+    };
+    let recording = Recording::open(&run.path().join(FILE_NAME));
+    let entries = recording.into_iter().flatten().flatten();
+    entries
+        .filter_map(|entry| match entry {
+            Entry::Sample(sample) => Some((None, sample.at.seconds())),
+            Entry::Mark(mark) => Some((Some(mark.step?), mark.at.seconds())),
+            _ => None,
+        })
+        .collect()
 }
 
 #[test]
