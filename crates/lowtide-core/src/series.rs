@@ -238,6 +238,24 @@ impl Series {
         &self.buckets
     }
 
+    /// The low-water mark of a piece of the axis; where nothing was read there, of what was read next to it.
+    pub(crate) fn lowest(&self, from: f64, to: f64) -> Option<f64> {
+        let begin = self.buckets.partition_point(|bucket| bucket.last < from);
+        let end = self.buckets.partition_point(|bucket| bucket.first <= to);
+        if begin < end {
+            let floors = self.buckets[begin..end].iter().map(|bucket| bucket.floor);
+            return floors.reduce(f64::min);
+        }
+        // `begin` is the first one behind the piece.
+        let before = begin.checked_sub(1).and_then(|nth| self.buckets.get(nth));
+        let behind = self.buckets.get(begin);
+        let nearest = match (before, behind) {
+            (Some(before), Some(behind)) if from - before.last <= behind.first - to => before,
+            (before, behind) => behind.or(before)?,
+        };
+        Some(nearest.floor)
+    }
+
     /// Points folded in.
     pub fn count(&self) -> u64 {
         self.count
@@ -363,5 +381,21 @@ mod tests {
             prop_assert_eq!(low, values.iter().copied().fold(f64::INFINITY, f64::min));
             prop_assert_eq!(high, values.iter().copied().fold(0.0, f64::max));
         }
+    }
+
+    #[test]
+    fn the_lowest_of_a_piece_is_within_it_or_next_to_it() {
+        let series = fold([(0.0, 5.0), (10.0, 3.0), (11.0, 4.0), (20.0, 9.0)]);
+        assert_eq!(series.lowest(9.0, 11.0), Some(3.0));
+        assert_eq!(series.lowest(10.5, 25.0), Some(4.0));
+        assert_eq!(
+            series.lowest(12.0, 14.0),
+            Some(4.0),
+            "what came before is nearer"
+        );
+        assert_eq!(series.lowest(17.0, 19.0), Some(9.0));
+        assert_eq!(series.lowest(30.0, 31.0), Some(9.0));
+        assert_eq!(series.lowest(-9.0, -1.0), Some(5.0));
+        assert_eq!(fold([]).lowest(0.0, 1.0), None);
     }
 }

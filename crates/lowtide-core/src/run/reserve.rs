@@ -4,6 +4,7 @@
 use crate::look::{Look, Reserved};
 use crate::point::Reserve;
 use crate::process::ProcId;
+use crate::series::Series;
 use crate::units::{Bytes, show_bytes};
 
 use super::Run;
@@ -26,11 +27,20 @@ const MOST_LARGER: f64 = 4.0;
 const FULL: f64 = 0.98;
 /// Two blocks are of a kind within these times their size: stores that are made anew are made alike.
 const ALIKE: std::ops::RangeInclusive<f64> = 0.5..=2.0;
+/// A block that fills lifts the floor: by at least this share of what was touched in it between the two
+/// looks. What is made and filled in every evaluation lifts nothing, though two looks may find it in one
+/// place, once half full and once full.
+const LIFTS: f64 = 0.5;
+/// The floor at a look is the lowest level within this share of the time between the two: longer than a
+/// spike, and short enough that a floor which rises all the time is seen to have risen.
+const NEAR: f64 = 0.25;
 /// A line is carried by one process when this share of its growth is that process's.
 const CARRIED: f64 = 0.9;
 
 /// The reserved pieces that a look lists.
 struct Pieces<'a> {
+    /// Seconds since the run began.
+    at: f64,
     held: f64,
     reserved: &'a [Reserved],
 }
@@ -41,12 +51,14 @@ impl Pieces<'_> {
         let reserved = &look.layout.as_ref()?.reserved;
         let whole = !reserved.is_empty() || look.missing.is_empty();
         let held = look.held.filter(|_| whole)?.as_f64();
-        Some(Pieces { held, reserved })
+        let at = look.at.seconds();
+        Some(Pieces { at, held, reserved })
     }
 }
 
-/// The newest look against the latest one that lies far enough back. `now` is what the process holds.
-pub(super) fn touched(looks: &[Taken], now: f64) -> Option<Reserve> {
+/// The newest look against the latest one that lies far enough back. `lines` is what the process held.
+pub(super) fn touched(looks: &[Taken], lines: &BothAxes) -> Option<Reserve> {
+    let now = lines.extremes.last;
     // What was there on top of a spike is gone.
     let counts = |pieces: &Pieces| pieces.held <= ABOVE * now + LEAST;
     let looks: Vec<Pieces> = looks
@@ -67,6 +79,9 @@ pub(super) fn touched(looks: &[Taken], now: f64) -> Option<Reserve> {
         .filter_map(|piece| Some((piece, grew(piece, before)?)))
         .collect();
     let inside: f64 = growing.iter().map(|(_, grew)| grew).sum();
+    if lifted(&lines.time, before.at, last.at)? < LIFTS * inside {
+        return None;
+    }
     let rest: f64 = growing
         .iter()
         .map(|(piece, _)| piece.size.as_f64() - piece.touched.as_f64())
@@ -89,6 +104,13 @@ pub(super) fn touched(looks: &[Taken], now: f64) -> Option<Reserve> {
             show_bytes(touched.as_f64())
         ),
     })
+}
+
+/// By how much the floor at the second moment lies above the floor at the first.
+fn lifted(levels: &Series, first: f64, second: f64) -> Option<f64> {
+    let near = NEAR * (second - first);
+    let floor = |at: f64| levels.lowest(at - near, at + near);
+    Some(floor(second)? - floor(first)?)
 }
 
 /// Whether an earlier look shows this piece in a smaller size, in its place or in one that is gone.
@@ -132,8 +154,7 @@ fn grew(piece: &Reserved, before: &Pieces) -> Option<f64> {
 impl Run {
     /// Where the growth of one process ends, as its looks say.
     pub(super) fn reserve_of(&self, id: ProcId) -> Option<Reserve> {
-        let now = self.processes.get(&id)?.lines.extremes.last;
-        touched(self.looks.of(id), now)
+        touched(self.looks.of(id), &self.processes.get(&id)?.lines)
     }
 
     /// The same for a line that one process carries: the tree, or a role.
@@ -159,12 +180,38 @@ impl Run {
 mod tests {
     use super::*;
     use crate::look::{Examiner, Layout, LookWhy, Missing};
+    use crate::run::steps::StepMoment;
     use crate::units::Micros;
 
     const MB: u64 = 1_000_000;
 
+    /// The looks, ten seconds apart, of a process that holds at each what the look found.
     fn touched(looks: &[Taken]) -> Option<Reserve> {
-        super::touched(looks, f64::INFINITY)
+        touched_with(looks, &[])
+    }
+
+    /// The same, of a process that held these megabytes beside that, each at its second.
+    fn touched_with(looks: &[Taken], levels: &[(f64, u64)]) -> Option<Reserve> {
+        let mut looks = looks.to_vec();
+        let mut held: Vec<(f64, f64)> = levels
+            .iter()
+            .map(|(at, mb)| (*at, (mb * MB) as f64))
+            .collect();
+        for (nth, taken) in looks.iter_mut().enumerate() {
+            taken.look.at = Micros::from_seconds(10.0 * nth as f64);
+            held.push((10.0 * nth as f64, taken.look.held.unwrap().as_f64()));
+        }
+        held.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let mut lines = BothAxes::default();
+        for (seconds, bytes) in held {
+            let moment = StepMoment {
+                seconds,
+                step: None,
+                phase: None,
+            };
+            lines.push(bytes, &moment);
+        }
+        super::touched(&looks, &lines)
     }
 
     fn look(held: u64, pieces: &[(u64, u64, u64)]) -> Taken {
@@ -267,8 +314,24 @@ mod tests {
             look(240, &[(1, 180, 40)]),
             look(330, &[(1, 180, 130)]),
         ];
-        assert!(super::touched(&looks, 330e6).is_some());
-        assert_eq!(super::touched(&looks, 210e6), None);
+        assert!(touched_with(&looks, &[(21.0, 330)]).is_some());
+        assert_eq!(touched_with(&looks, &[(21.0, 210)]), None);
+    }
+
+    /// A block of every evaluation, in the same place each time: one look saw it half full, the next one full.
+    #[test]
+    fn what_comes_back_with_every_spike_lifts_no_floor() {
+        let looks = [
+            look(100, &[]),
+            look(160, &[(1, 150, 60)]),
+            look(255, &[(1, 150, 150)]),
+        ];
+        assert!(touched(&looks).is_some());
+        let between = [(9.0, 101), (12.0, 102), (18.0, 105)];
+        assert_eq!(touched_with(&looks, &between), None);
+        // Activations that come and go beside a block that fills are no reason to doubt it.
+        let swings = [(9.0, 120), (12.0, 130), (18.0, 205), (19.0, 215)];
+        assert!(touched_with(&looks, &swings).is_some());
     }
 
     #[test]
