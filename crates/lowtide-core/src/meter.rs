@@ -350,9 +350,10 @@ const TABLE: [MeterInfo; 25] = [
         drawn: Drawn::Never,
         get: |r| r.pss.map(|pss| pss.at.0),
         stored: column(12, 1, |r, v| {
-            r.pss = v.map(|at| Pss {
-                at: Micros(at),
-                ..Pss::default()
+            let at = v.map(Micros);
+            r.pss = at.map(|at| Pss {
+                at,
+                ..r.pss.unwrap_or_default()
             });
             Some(())
         }),

@@ -80,6 +80,20 @@ pub(crate) fn reading(id: ProcId, row: &[Cell; READING]) -> Option<Reading> {
     Some(reading)
 }
 
+/// Takes over the columns of a row that have changed: a bit of the mask each.
+pub(crate) fn update(reading: &mut Reading, mask: u64, row: &[Cell; READING]) -> Option<()> {
+    let mut left = mask;
+    while left != 0 {
+        let nth = left.trailing_zeros() as usize;
+        left &= left - 1;
+        // Beyond the row are columns of a later lowtide.
+        if let Some(column) = READING_COLUMNS.get(nth) {
+            (column.set)(reading, row[nth])?;
+        }
+    }
+    Some(())
+}
+
 pub(crate) const NODE: usize = 12;
 pub(crate) const NODE_UNITS: [u64; NODE] =
     [PAGE, PAGE, PAGE, 1, 1, 1, 1, PAGE, PAGE, PAGE, PAGE, PAGE];

@@ -10,7 +10,7 @@
 //! adds comes after the last reading, where this one stops reading.
 
 use lowtide_core::process::ProcId;
-use lowtide_core::sample::{Gap, GapWhy, Limit, LimitFrom, Sample};
+use lowtide_core::sample::{Gap, GapWhy, Limit, LimitFrom, Reading, Sample};
 use lowtide_core::units::{Bytes, Micros};
 
 use crate::cells::{
@@ -39,6 +39,9 @@ pub(crate) struct State {
     late: u64,
     ids: Vec<ProcId>,
     readings: Vec<[Cell; READING]>,
+    /// The reader's: what the rows say, none before the first row of a process. Most columns stay as they
+    /// were, so that only what changed is taken over.
+    decoded: Vec<Option<Reading>>,
     places: Places,
     node: [Cell; NODE],
     tree: [Cell; TREE],
@@ -164,9 +167,10 @@ impl State {
     }
 
     fn take_processes(&mut self, input: &mut Input) -> Result<(), Malformed> {
-        let (old_ids, old_rows) = (
+        let (old_ids, old_rows, old_decoded) = (
             std::mem::take(&mut self.ids),
             std::mem::take(&mut self.readings),
+            std::mem::take(&mut self.decoded),
         );
         let count = list_length(input)?;
         let mut cursor = 0usize;
@@ -177,11 +181,13 @@ impl State {
             let kept = old_ids.get(first..cursor).ok_or(Malformed)?;
             self.ids.extend_from_slice(kept);
             self.readings.extend_from_slice(&old_rows[first..cursor]);
+            self.decoded.extend_from_slice(&old_decoded[first..cursor]);
             for _ in 0..list_length(input)? {
                 let pid = u32::try_from(input.varint()?).map_err(|_| Malformed)?;
                 let start = input.varint()?;
                 self.ids.push(ProcId { pid, start });
                 self.readings.push([None; READING]);
+                self.decoded.push(None);
             }
         }
         if self.ids.len() > count {
@@ -247,8 +253,8 @@ impl State {
         for row in &mut self.gpus {
             take_row(input, &rows::GPU_UNITS, row)?;
         }
-        let mut rows = self.readings.iter_mut();
-        while let Some(row) = rows.next() {
+        let mut rows = self.readings.iter_mut().zip(&mut self.decoded);
+        while let Some((row, decoded)) = rows.next() {
             match input.varint()? {
                 0 => {
                     let run = input.length()?;
@@ -257,14 +263,23 @@ impl State {
                     }
                     rows.by_ref().take(run).for_each(drop);
                 }
-                mask => take_changes(input, mask, &rows::READING_UNITS, row)?,
+                mask => {
+                    take_changes(input, mask, &rows::READING_UNITS, row)?;
+                    if let Some(reading) = decoded {
+                        rows::update(reading, mask, row).ok_or(Malformed)?;
+                    }
+                }
+            }
+        }
+        for ((decoded, id), row) in self.decoded.iter_mut().zip(&self.ids).zip(&self.readings) {
+            if decoded.is_none() {
+                *decoded = Some(rows::reading(*id, row).ok_or(Malformed)?);
             }
         }
         Ok(())
     }
 
     fn sample(&self, at: Micros, late: Micros) -> Option<Sample> {
-        let readings = self.ids.iter().zip(&self.readings);
         let cgroups = self.places.cgroups.iter().zip(&self.cgroups);
         let gpus = self.places.gpus.iter().zip(&self.gpus);
         let limit = match &self.places.limit {
@@ -279,9 +294,7 @@ impl State {
             seq: self.seq,
             at,
             late,
-            readings: readings
-                .map(|(id, row)| rows::reading(*id, row))
-                .collect::<Option<_>>()?,
+            readings: self.decoded.iter().copied().collect::<Option<_>>()?,
             node: rows::node(&self.node)?,
             cgroups: cgroups
                 .map(|(path, row)| rows::cgroup(path.clone(), row))
