@@ -117,11 +117,16 @@ fn slash_in_password(rest: &str, host: usize) -> Option<usize> {
     rest.rfind('@').filter(|_| !port && !tail.is_empty())
 }
 
-/// Every `name = value` and `name: value`, in whatever language.
+/// Every `name = value` and `name: value`, in whatever language, and `'name', 'value'` of a list of them.
 fn assignments(text: &str, whole: bool, marked: &mut Marked) {
     let mut from = 0;
-    while let Some(sign) = text[from..].find(['=', ':']).map(|at| from + at) {
+    while let Some(sign) = text[from..].find(['=', ':', ',']).map(|at| from + at) {
         from = sign + 1;
+        let in_a_list = text.as_bytes()[sign] == b',';
+        let rest = text[from..].trim_start_matches(' ');
+        if in_a_list && !(text[..sign].ends_with(['"', '\'']) && rest.starts_with(['"', '\''])) {
+            continue;
+        }
         let Some(name) = name_before(text, sign) else {
             continue;
         };

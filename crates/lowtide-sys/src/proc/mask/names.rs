@@ -61,6 +61,30 @@ const ENDINGS: [&str; 8] = [
     "dbpass",
 ];
 
+/// The same word elsewhere.
+const FOREIGN: [&str; 20] = [
+    "passe",
+    "mdp",
+    "contraseña",
+    "contrasena",
+    "clave",
+    "senha",
+    "parola",
+    "kennwort",
+    "wachtwoord",
+    "hasło",
+    "haslo",
+    "heslo",
+    "lösenord",
+    "adgangskode",
+    "salasana",
+    "şifre",
+    "пароль",
+    "密码",
+    "口令",
+    "パスワード",
+];
+
 /// `key` alone is too common (`--key-column`, `--image_key`); after one of these it is a secret.
 const KEYS: [&str; 52] = [
     "api",
@@ -186,7 +210,10 @@ const HASHES: [&str; 22] = [
 ];
 
 /// Names whose value decides.
-const PERHAPS: [&str; 8] = [
+const PERHAPS: [&str; 11] = [
+    "sid",
+    "session",
+    "sessionid",
     "key",
     "keys",
     "sig",
@@ -217,7 +244,8 @@ pub(super) fn holds(name: &str) -> Holds {
     if of_text || a_pass || PERHAPS.contains(&last.as_str()) && !keyed {
         return Holds::Perhaps;
     }
-    if keyed || SECRETS.contains(&last.as_str()) || ENDINGS.iter().any(|end| last.ends_with(end)) {
+    let a_secret = SECRETS.contains(&last.as_str()) || FOREIGN.contains(&last.as_str());
+    if keyed || a_secret || ENDINGS.iter().any(|end| last.ends_with(end)) {
         return Holds::Secret;
     }
     if last == "auth" {
@@ -264,6 +292,8 @@ mod tests {
             "WANDB_API_KEY",
             "--wandb_key",
             "PGPASSWORD",
+            "--mot-de-passe",
+            "--пароль",
             "AWS_ACCESS_KEY_ID",
             "AWSAccessKeyId",
             "X-Amz-Credential",

@@ -154,12 +154,27 @@ pub(super) fn secret_of(programs: &[&str], words: &[&str], word: &str) -> Option
             Some(rest) if short.glued && !rest.is_empty() => {
                 return Some(Place::Here(short.option.len(), short.part));
             }
+            // `curl -sSu me:X`.
+            None if short.part == Part::After(':') && is_cluster(word, short.option) => {
+                return Some(Place::Here(1, short.part));
+            }
             _ => {}
         }
     }
     USERS
         .contains(&word)
         .then_some(Place::Next(Part::After(':')))
+}
+
+/// Several short options in one word, the last of them with its value.
+fn is_cluster(word: &str, option: &str) -> bool {
+    let letter = &option[1..];
+    let before = word
+        .strip_prefix('-')
+        .and_then(|rest| rest.split_once(letter));
+    before.is_some_and(|(others, value)| {
+        others.len() <= 4 && others.bytes().all(|b| b.is_ascii_alphabetic()) && value.contains(':')
+    })
 }
 
 /// The program that a word names, if its short options are known.

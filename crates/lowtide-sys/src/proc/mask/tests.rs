@@ -94,6 +94,13 @@ fn every_way_to_write_a_secret() {
         &["redis-cli", "-a", "§"],
         &["curl", "-u", "me:§", "https://host"],
         &["curl", "--user", "me:§", "https://host"],
+        &["curl", "-sSume:§", "https://host"],
+        &[
+            "train",
+            "--opts",
+            "['SOLVER.LR', 0.02, 'AUTH.PASSWORD', '§', 'MODEL.DEPTH', 101]",
+        ],
+        &["entrainer", "--mot-de-passe", "§"],
         &["docker", "login", "-u", "me", "-p", "§"],
         &["smbclient", "-U", "me%§"],
         &["ldapsearch", "-w", "§"],
