@@ -7,6 +7,8 @@ mod trainer;
 mod zip;
 
 use std::fs;
+use std::io::Read;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -41,6 +43,9 @@ const DEPTH: usize = 3;
 const MOST_FOLDERS: usize = 2000;
 /// File systems keep times as coarsely as this.
 const COARSE: Duration = Duration::from_secs(2);
+
+/// A state or an index beyond this is none: a run of a million log lines has 200 MB of state.
+const LARGEST_TEXT: u64 = 1 << 30;
 
 impl Places {
     pub fn named(folder: PathBuf) -> Places {
@@ -122,17 +127,39 @@ impl Places {
     }
 }
 
+/// Opens what is a file, and never waits: a FIFO of that name would have nobody at its other end.
+fn open(path: &Path) -> Result<fs::File, String> {
+    let said = |error: std::io::Error| error.to_string();
+    let never_wait = rustix::fs::OFlags::NONBLOCK.bits() as i32;
+    let mut options = fs::File::options();
+    let file = options
+        .read(true)
+        .custom_flags(never_wait)
+        .open(path)
+        .map_err(said)?;
+    match file.metadata().map_err(said)?.is_file() {
+        true => Ok(file),
+        false => Err("is no file".to_owned()),
+    }
+}
+
+/// What a small file of text holds.
+fn read(path: &Path) -> Result<Vec<u8>, String> {
+    let mut bytes = Vec::new();
+    let read = open(path)?.take(LARGEST_TEXT).read_to_end(&mut bytes);
+    read.map_err(|error| error.to_string())?;
+    Ok(bytes)
+}
+
 fn modified(path: &Path) -> Option<SystemTime> {
     fs::metadata(path).ok()?.modified().ok()
 }
 
 /// The last number in a name: `checkpoint-120`, `lowtide-40.ckpt`, `epoch=1-step=80.ckpt`.
 fn last_number(name: &str) -> Option<u64> {
-    let end = name.rfind(|c: char| c.is_ascii_digit())? + 1;
-    let start = name[..end]
-        .rfind(|c: char| !c.is_ascii_digit())
-        .map_or(0, |at| at + 1);
-    name[start..end].parse().ok()
+    let until = name.trim_end_matches(|c: char| !c.is_ascii_digit());
+    let before = until.trim_end_matches(|c: char| c.is_ascii_digit());
+    until[before.len()..].parse().ok()
 }
 
 #[cfg(test)]

@@ -153,6 +153,28 @@ fn steps_are_read_from_names() {
     assert_eq!(last_number("epoch=1-step=80"), Some(80));
     assert_eq!(last_number("last"), None);
     assert_eq!(last_number("7"), Some(7));
+    assert_eq!(last_number("é7"), Some(7));
+    assert_eq!(last_number("7é"), Some(7));
+    assert_eq!(last_number("é"), None);
+}
+
+#[test]
+fn a_fifo_is_no_checkpoint_and_nobody_waits_for_it() {
+    let root = tempfile::tempdir().unwrap();
+    let checkpoint = save(root.path(), 10);
+    for path in [root.path().join("x1.ckpt"), checkpoint.join("rng.pt")] {
+        let mode = rustix::fs::Mode::RUSR;
+        rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+    }
+    let found = look(root.path());
+    assert!(found.complete.is_empty(), "{found:?}");
+    assert_eq!(found.broken.len(), 2);
+    assert!(
+        found
+            .broken
+            .iter()
+            .all(|(_, why)| why.contains("is no file"))
+    );
 }
 
 proptest! {
@@ -164,6 +186,11 @@ proptest! {
         fs::write(path.join("optimizer.pt"), &bytes).unwrap();
         fs::write(root.path().join("a.ckpt"), &bytes).unwrap();
         look(root.path());
+    }
+
+    #[test]
+    fn no_name_can_hurt(name in ".{0,12}") {
+        last_number(&name);
     }
 
     #[test]

@@ -20,7 +20,7 @@ pub(crate) fn is_one(name: &str) -> bool {
 pub(crate) fn examine(folder: &Path) -> Result<Checkpoint, String> {
     let state = folder.join(STATE);
     let bytes =
-        fs::read(&state).map_err(|_| format!("{STATE}, which is written last, is missing"))?;
+        super::read(&state).map_err(|_| format!("{STATE}, which is written last, is missing"))?;
     let json: serde_json::Value =
         serde_json::from_slice(&bytes).map_err(|_| format!("{STATE} is cut off"))?;
     let step = json.get("global_step").and_then(serde_json::Value::as_u64);
@@ -70,7 +70,7 @@ pub(crate) fn examine(folder: &Path) -> Result<Checkpoint, String> {
 
 /// Every shard that the index names is there; each is examined by itself.
 fn shards(folder: &Path, index: &Path) -> Result<(), String> {
-    let bytes = fs::read(index).map_err(|error| error.to_string())?;
+    let bytes = super::read(index)?;
     let json: serde_json::Value =
         serde_json::from_slice(&bytes).map_err(|_| "the index of its shards is cut off")?;
     let map = json.get("weight_map").and_then(|map| map.as_object());
@@ -89,7 +89,7 @@ const LARGEST_HEADER: u64 = 100_000_000;
 /// The header says where the last tensor ends, and the file ends there.
 fn safetensors(path: &Path) -> Result<(), String> {
     use std::os::unix::fs::FileExt;
-    let file = fs::File::open(path).map_err(|error| error.to_string())?;
+    let file = super::open(path)?;
     let length = file.metadata().map_err(|error| error.to_string())?.len();
     let cut = || "is cut off".to_owned();
     let mut size = [0; 8];

@@ -1,7 +1,6 @@
 //! What `torch.save` writes: a zip archive, whose directory is written last. Lightning's `*.ckpt` are
 //! such files, and so are the `*.pt` of a loop that saves by itself.
 
-use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
@@ -31,7 +30,7 @@ pub(crate) fn examine(path: &Path) -> Result<Checkpoint, String> {
 /// Whether the archive has its end, and the end fits the length. What is no archive (torch.save of
 /// old) only has to have bytes.
 pub(super) fn whole(path: &Path) -> Result<(), String> {
-    let file = File::open(path).map_err(|error| error.to_string())?;
+    let file = super::open(path)?;
     let length = file.metadata().map_err(|error| error.to_string())?.len();
     if length == 0 {
         return Err("is empty".to_owned());
