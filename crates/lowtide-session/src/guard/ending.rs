@@ -309,7 +309,7 @@ impl Guard {
         }
         if found.broken.len() > NAMED {
             let more = found.broken.len() - NAMED;
-            self.tell(watch, &format!("skipped {more} more that are incomplete"));
+            self.tell(watch, &format!("skipped {more} more"));
         }
     }
 }

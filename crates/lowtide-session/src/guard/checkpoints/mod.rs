@@ -4,6 +4,7 @@
 
 mod dcp;
 mod trainer;
+mod trust;
 mod zip;
 
 use std::fs;
@@ -115,8 +116,14 @@ impl Places {
             } else {
                 continue;
             };
+            let user = rustix::process::geteuid().as_raw();
             match examined {
-                Ok(checkpoint) if checkpoint.written >= since => found.complete.push(checkpoint),
+                Ok(checkpoint) if checkpoint.written >= since => {
+                    match trust::distrusted(&path, user, self.named) {
+                        Some(why) => found.broken.push((path, why)),
+                        None => found.complete.push(checkpoint),
+                    }
+                }
                 Ok(_) => {}
                 Err(why) if modified(&path).is_some_and(|written| written >= since) => {
                     found.broken.push((path, why))
