@@ -12,6 +12,7 @@ mod listing;
 mod serve;
 mod show;
 mod source;
+mod tell;
 
 use std::process::ExitCode;
 

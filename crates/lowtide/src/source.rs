@@ -23,6 +23,7 @@ use lowtide_session::failure::Failure;
 use crate::import;
 use crate::show::progress::Progress;
 use crate::show::text::headline;
+use crate::tell::tell;
 
 /// What flags say about a source.
 #[derive(Clone, Debug, Default)]
@@ -128,7 +129,7 @@ fn each_entry(path: &Path, mut take: impl FnMut(&Entry)) -> Result<()> {
     drop(progress);
     if recording.skipped() > 0 {
         let skipped = newer_text(recording.skipped());
-        eprintln!("note: {skipped}; that lowtide may say more");
+        tell!("note: {skipped}; that lowtide may say more");
     }
     Ok(())
 }

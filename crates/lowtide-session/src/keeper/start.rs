@@ -2,7 +2,7 @@
 //! a private first argument, so they inherit environment, directory and limits, and the job gets them from there.
 
 use std::ffi::OsString;
-use std::io;
+use std::io::{self, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode};
@@ -55,7 +55,8 @@ pub fn private_part() -> Option<ExitCode> {
         Some(orders) if part == Part::Keeper => carry::main(orders),
         Some(orders) => leader::main(orders),
         None => {
-            eprintln!(
+            let _ = writeln!(
+                std::io::stderr(),
                 "lowtide: {KEEPER} and {LEADER} are for lowtide itself\nhint: use `lowtide run -- CMD…`"
             );
             ExitCode::from(125)

@@ -20,6 +20,7 @@ use lowtide_session::watch::WatchOptions;
 use crate::commands::judge::SaidArgs;
 use crate::show::check::{self as view, Checked};
 use crate::source::{self, Judged, Said};
+use crate::tell::tell;
 
 /// Pass or fail a run by bounds, for CI
 ///
@@ -245,7 +246,10 @@ fn tell(asked: &CheckFlags, checked: &Checked) -> Result<()> {
     }
     // Annotations are read from stdout and stderr alike; stdout may be JSON for another program.
     if std::env::var_os("GITHUB_ACTIONS").is_some_and(|v| v == "true") {
-        eprint!("{}", view::annotations(checked));
+        let annotations = view::annotations(checked);
+        for line in annotations.lines() {
+            tell!("{line}");
+        }
     }
     if let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|p| !p.is_empty()) {
         let path = PathBuf::from(path);

@@ -53,16 +53,21 @@ pub(crate) fn run(_: &DemoArgs) -> Result<i32> {
     let done = ACTS.iter().try_for_each(|act| play(act, &script));
     let _ = std::fs::remove_dir_all(&folder);
     done?;
-    println!("\nNow yours: lowtide run -- python train.py");
+    writeln!(
+        std::io::stdout(),
+        "\nNow yours: lowtide run -- python train.py"
+    )?;
     Ok(0)
 }
 
 fn play(act: &Act, script: &Path) -> Result<()> {
     let shell = format!("python3 {} {}; exit $?", script.display(), act.flags);
-    println!(
+    writeln!(
+        std::io::stdout(),
         "\n{}\n   lowtide run -- sh -c 'python3 train.py {}'\n",
-        act.title, act.flags
-    );
+        act.title,
+        act.flags
+    )?;
     std::io::stdout().flush()?;
     let options = WatchOptions {
         interval: INTERVAL,
@@ -79,7 +84,7 @@ fn play(act: &Act, script: &Path) -> Result<()> {
         watch: Some(watch), ..
     } = session::run(&command, &options, None, None, &mut NoView)?
     {
-        print!("{}", end_of_run(&watch));
+        write!(std::io::stdout(), "{}", end_of_run(&watch))?;
     }
     Ok(())
 }

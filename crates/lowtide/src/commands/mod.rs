@@ -23,6 +23,7 @@ use clap::error::ErrorKind;
 use lowtide_session::failure::{Failure, code};
 
 use crate::cli::{Cli, Verb};
+use crate::tell::tell;
 
 /// Reads the command line and does what it says. The only place that decides the exit code.
 pub(crate) fn main() -> ExitCode {
@@ -79,7 +80,7 @@ fn usage(error: &clap::Error) -> ExitCode {
     if error.kind() == ErrorKind::UnknownArgument
         && std::env::args().nth(1).as_deref() == Some("run")
     {
-        eprintln!("hint: the job goes after `--`: lowtide run -- python train.py");
+        tell!("hint: the job goes after `--`: lowtide run -- python train.py");
     }
     ExitCode::from(code::USAGE as u8)
 }
@@ -87,12 +88,12 @@ fn usage(error: &clap::Error) -> ExitCode {
 /// Prints an error once, as a chain of causes with its hint, and says which code to end with.
 fn report_failure(error: &anyhow::Error, fallback: i32) -> i32 {
     let failure = error.downcast_ref::<Failure>();
-    eprintln!("lowtide: {error:#}");
+    tell!("lowtide: {error:#}");
     let hint = failure
         .and_then(|failure| failure.advice().map(str::to_owned))
         .or_else(|| hint_of(error));
     if let Some(hint) = hint {
-        eprintln!("hint: {hint}");
+        tell!("hint: {hint}");
     }
     failure.map_or(fallback, Failure::code)
 }

@@ -11,6 +11,7 @@ use lowtide_sys::sampler::{Options, Sampler};
 
 use crate::show;
 use crate::show::jobs::SampledJob;
+use crate::tell::tell;
 
 /// Show the training jobs of this machine once: roles, memory, limit, headroom
 #[derive(clap::Args, Debug)]
@@ -32,8 +33,8 @@ pub(crate) fn run(args: &PsArgs) -> Result<i32> {
     if args.json {
         writeln!(out, "{}", show::jobs::json(&jobs))?;
     } else if jobs.is_empty() {
-        eprintln!("lowtide: no training job runs here");
-        eprintln!(
+        tell!("lowtide: no training job runs here");
+        tell!(
             "hint: `lowtide ps TEXT` finds jobs by their command line, without looking for a framework"
         );
     } else {

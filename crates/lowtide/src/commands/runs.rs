@@ -15,6 +15,7 @@ use serde_json::json;
 
 use crate::listing::at_a_glance;
 use crate::show::progress::Progress;
+use crate::tell::tell;
 
 /// List the runs that are kept
 #[derive(clap::Args, Debug)]
@@ -87,7 +88,7 @@ fn list(store: &Store, as_json: bool, out: &mut impl Write) -> Result<()> {
         return Ok(());
     }
     if runs.is_empty() {
-        eprintln!("no runs in {}", store.runs_dir().display());
+        tell!("no runs in {}", store.runs_dir().display());
         return Ok(());
     }
     let width = runs.iter().map(|run| run.name.len()).max().unwrap_or(0);
@@ -201,7 +202,7 @@ fn prune(store: &Store, rules: &PruneArgs, now: SystemTime, out: &mut impl Write
         count += 1;
         freed = freed + it.size;
     }
-    eprintln!("{verb} {count} of {} runs, {freed}", runs.len());
+    tell!("{verb} {count} of {} runs, {freed}", runs.len());
     Ok(())
 }
 

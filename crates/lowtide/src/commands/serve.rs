@@ -10,6 +10,7 @@ use lowtide_session::failure::Failure;
 use crate::serve::gate::Gate;
 use crate::serve::{self, DEFAULT, Server};
 use crate::show::page::random_hex;
+use crate::tell::tell;
 
 /// Show the runs of this machine on a page, live, with an API behind it
 ///
@@ -48,13 +49,13 @@ pub(crate) fn run(args: &ServeArgs) -> Result<i32> {
         Some(path) => kept_token(path)?,
         None => random_hex(16)?,
     };
-    eprintln!(
+    tell!(
         "lowtide serves {} on http://{bound}/",
         store.runs_dir().display()
     );
     match &args.token_file {
-        Some(path) => eprintln!("token: in {}", path.display()),
-        None => eprintln!("token: {token}"),
+        Some(path) => tell!("token: in {}", path.display()),
+        None => tell!("token: {token}"),
     }
     let gate = Gate::new(bound, token, args.private, &args.hosts);
     serve::serve(listener, Server::new(store, gate, None))?;

@@ -144,3 +144,29 @@ fn what_the_job_printed_comes_before_the_shells_next_word() {
             .all(|(at, line)| *line == format!("line {at}"))
     );
 }
+
+#[test]
+fn a_stderr_that_cannot_be_written_changes_no_code() {
+    let home = tempfile::tempdir().unwrap();
+    let full = || {
+        std::fs::File::options()
+            .write(true)
+            .open("/dev/full")
+            .unwrap()
+    };
+    let code = |arguments: &[&str]| {
+        let mut command = Command::new(LOWTIDE);
+        command.args(arguments).env("LOWTIDE_HOME", home.path());
+        command
+            .stderr(full())
+            .stdin(Stdio::null())
+            .finish()
+            .status
+            .code()
+    };
+    assert_eq!(code(&["run", "--", "/no/such/command"]), Some(127));
+    assert_eq!(code(&["run", "--", "sh", "-c", "exit 3"]), Some(3));
+    assert_eq!(code(&["judge", "/no/such/file"]), Some(4));
+    assert_eq!(code(&["judge", "--no-such-flag"]), Some(2));
+    assert_eq!(code(&["run", "--nonsense", "--", "true"]), Some(2));
+}
