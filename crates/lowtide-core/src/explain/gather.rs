@@ -220,23 +220,20 @@ fn of_mappings(signs: &mut Signs, first: &Look, last: &Look) {
     signs.python = last.python;
 }
 
-/// The floor at a look: the lowest of the points around it, on the line of valleys where there are
-/// teeth.
+/// The floor at a look: the lowest of the points around it, and where there are teeth the line of their
+/// valleys, also for a look before the first of them: it may lie on top of a tooth.
 fn floor_at(examined: &Examined, on_steps: bool, taken: &Taken) -> Option<f64> {
     const AROUND: usize = 2;
-    let line = examined.valleys.as_ref().unwrap_or(&examined.fine);
     let x = if on_steps {
         taken.step? as f64
     } else {
         taken.look.at.seconds()
     };
-    let at = line.xs.partition_point(|v| *v < x);
-    if examined.valleys.is_some() {
-        let (from, to) = (at.checked_sub(1)?, at);
-        let (x0, x1) = (line.xs[from], *line.xs.get(to)?);
-        let share = (x - x0) / (x1 - x0).max(f64::MIN_POSITIVE);
-        return Some(line.ys[from] + share * (line.ys[to] - line.ys[from]));
+    if let Some(valleys) = &examined.valleys {
+        return valleys.at(x);
     }
+    let line = &examined.fine;
+    let at = line.xs.partition_point(|v| *v < x);
     let near = at.saturating_sub(AROUND)..(at + AROUND).min(line.len());
     line.ys[near].iter().copied().reduce(f64::min)
 }
@@ -464,5 +461,40 @@ fn counted(run: &Run) -> Counted {
         later_workers: later as u64,
         slow_steps: occurrences.slow_steps.total(),
         paced: occurrences.paced(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::look::LookWhy;
+    use crate::point::{Context, Point};
+    use crate::process::ProcId;
+    use crate::verdict::{Axis, Meter};
+
+    /// Else nobody would know that it lies on top of a tooth, and it would be compared with a valley.
+    #[test]
+    fn a_look_before_the_first_valley_has_a_floor_too() {
+        let floor = |step: f64| 50e6 + 3e5 * step;
+        let points: Vec<Point> = (1..=150)
+            .map(|step| {
+                Point::new(
+                    f64::from(step),
+                    floor(f64::from(step)) + 4e6 * f64::from(step % 10),
+                )
+            })
+            .collect();
+        let series = crate::series::Series::from_points(Axis::Step, Meter::Held, &points);
+        let examined = crate::judge::examined(&series, &Context::default());
+        let first = examined.valleys.as_ref().unwrap().first_x();
+        assert!(first > 2.0);
+        let id = ProcId { pid: 7, start: 1 };
+        let step = first - 1.0;
+        let taken = Taken {
+            look: Look::new(Default::default(), id, LookWhy::Start, Examiner::Mappings),
+            step: Some(step as u64),
+        };
+        let found = floor_at(&examined, true, &taken).unwrap();
+        assert!((found - floor(step)).abs() < 1e6, "{found}");
     }
 }

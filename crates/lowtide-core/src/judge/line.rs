@@ -49,6 +49,15 @@ impl FloorLine {
         self.last_x() - self.first_x()
     }
 
+    /// Its height at `x`; beyond its ends it goes on as it begins or ends there. None of less than two points.
+    pub(crate) fn at(&self, x: f64) -> Option<f64> {
+        let last = self.len().checked_sub(1).filter(|last| *last > 0)?;
+        let to = self.xs.partition_point(|v| *v < x).clamp(1, last);
+        let (x0, x1) = (self.xs[to - 1], self.xs[to]);
+        let (y0, y1) = (self.ys[to - 1], self.ys[to]);
+        Some(y0 + (x - x0) / (x1 - x0).max(f64::MIN_POSITIVE) * (y1 - y0))
+    }
+
     /// The part from `x` on.
     pub(crate) fn from(&self, x: f64) -> FloorLine {
         let at = self.xs.partition_point(|v| *v < x);
@@ -202,8 +211,20 @@ pub(crate) struct Trim {
 
 #[cfg(test)]
 mod tests {
+    use super::FloorLine;
     use crate::judge::testing::{grows_steadily, look};
     use crate::verdict::Axis;
+
+    #[test]
+    fn a_line_has_a_height_everywhere() {
+        let mut line = FloorLine::default();
+        assert_eq!(line.at(1.0), None);
+        for (x, y) in [(20.0, 100.0), (30.0, 110.0), (50.0, 150.0)] {
+            line.push(x, y, y);
+        }
+        let heights = [10.0, 20.0, 25.0, 40.0, 60.0].map(|x| line.at(x).unwrap());
+        assert_eq!(heights, [90.0, 100.0, 105.0, 130.0, 170.0]);
+    }
 
     /// Memory that is handed back at the end of the process is no low-water mark.
     #[test]
