@@ -126,11 +126,11 @@ fn by_their_neighbours(words: &[&str]) -> Vec<Word> {
     let mut expected = Expected::Anything;
     let mut all: Vec<Word> = Vec::with_capacity(words.len());
     for (nth, word) in words.iter().enumerate() {
-        let mut place = Word::default();
-        let marked = &mut place.marked;
+        let mut this = Word::default();
+        let marked = &mut this.marked;
         let before = nth.checked_sub(1).map(|before| words[before]);
         let object = before.is_some_and(|before| OBJECTS.contains(&before)) && is_hex(word);
-        place.known = object
+        this.known = object
             || match expected {
                 Expected::Value(holds) => value_of_an_option(word, holds, marked),
                 Expected::Part(part) => {
@@ -139,13 +139,13 @@ fn by_their_neighbours(words: &[&str]) -> Vec<Word> {
                 }
                 Expected::Anything | Expected::Script => false,
             };
-        place.script = matches!(expected, Expected::Script);
+        this.script = matches!(expected, Expected::Script);
         expected = Expected::Anything;
-        if !place.known {
+        if !this.known {
             programs.extend(programs::program(word));
-            expected = follows(word, &mut programs, words, &mut place.marked);
+            expected = follows(word, &mut programs, words, &mut this.marked);
         }
-        all.push(place);
+        all.push(this);
     }
     all
 }
