@@ -51,7 +51,10 @@ pub(super) fn distrusted(path: &Path, user: u32, named: bool) -> Option<String> 
         .and_then(Result::ok)
         .map(|found| Facts::of(&found));
     if !named && around.is_some_and(Facts::is_open) {
-        return Some("everybody may write to its folder".to_owned());
+        return Some(
+            "everybody may write to its folder: chmod o-w it, or name it with --checkpoints"
+                .to_owned(),
+        );
     }
     for part in std::iter::once(path.to_owned()).chain(parts) {
         // What went away is for those who read it.
@@ -64,7 +67,7 @@ pub(super) fn distrusted(path: &Path, user: u32, named: bool) -> Option<String> 
             return Some(format!("{name} belongs to another user ({})", facts.owner));
         }
         if !named && facts.is_open() {
-            return Some(format!("everybody may write to {name}"));
+            return Some(format!("everybody may write to {name}: chmod o-w it"));
         }
     }
     None
@@ -120,12 +123,15 @@ mod tests {
         set(&weights, 0o666);
         assert_eq!(
             judge(false).unwrap(),
-            "everybody may write to model.safetensors"
+            "everybody may write to model.safetensors: chmod o-w it"
         );
         assert_eq!(judge(true), None, "the user named the folder");
         set(&weights, 0o644);
         set(root.path(), 0o777);
-        assert_eq!(judge(false).unwrap(), "everybody may write to its folder");
+        assert_eq!(
+            judge(false).unwrap(),
+            "everybody may write to its folder: chmod o-w it, or name it with --checkpoints"
+        );
         set(root.path(), 0o1777);
         assert_eq!(judge(false), None);
         let stranger = distrusted(&checkpoint, user + 1, true);
