@@ -119,6 +119,8 @@ pub struct Series {
     origin: f64,
     count: u64,
     skipped: u64,
+    /// The most that may have been there, between points too.
+    highest: f64,
 }
 
 impl Series {
@@ -131,6 +133,7 @@ impl Series {
             origin: 0.0,
             count: 0,
             skipped: 0,
+            highest: 0.0,
         }
     }
 
@@ -172,6 +175,17 @@ impl Series {
         if self.buckets.len() > CAP {
             self.widen();
         }
+    }
+
+    /// It may have stood this high since the point before, though no point shows it.
+    pub(crate) fn may_have_stood_at(&mut self, bytes: f64) {
+        self.highest = self.highest.max(bytes);
+    }
+
+    /// How far above all points it may have stood.
+    pub(crate) fn unseen(&self) -> f64 {
+        let seen = self.buckets.iter().map(|b| b.crest).fold(0.0, f64::max);
+        (self.highest - seen).max(0.0)
     }
 
     /// A point that is not the newest: several samples in one step, or a clock that was set back.

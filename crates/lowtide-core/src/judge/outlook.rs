@@ -42,6 +42,8 @@ struct Ahead<'a> {
     verdict: &'a Verdict,
     /// The highest that was ever seen.
     peak: f64,
+    /// How far above that it may have stood between samples.
+    unseen: f64,
     last: f64,
     span: f64,
     /// Share of the growth that lies outside of what is reserved: it does not end with it.
@@ -61,6 +63,7 @@ pub(crate) fn of(
         line,
         verdict,
         peak,
+        unseen: series.unseen(),
         last,
         span: last - line.first_x(),
         beside: context.reserved.as_ref().map_or(0.0, |r| 1.0 - r.share),
@@ -68,7 +71,7 @@ pub(crate) fn of(
     let limit = context.limit.map(|limit| limit.as_f64());
     let total = context.total_steps.filter(|_| verdict.axis == Axis::Step);
     let mut outlook = if context.over {
-        over(last, peak)
+        over(last, peak, series.unseen())
     } else {
         ahead.outlook(total.map(|total| total.max(last)), pace)?
     };
@@ -78,8 +81,8 @@ pub(crate) fn of(
 }
 
 /// What a run needed that is over was measured.
-fn over(last: f64, peak: f64) -> Outlook {
-    let needs = Needs::new(peak, peak, peak);
+fn over(last: f64, peak: f64, unseen: f64) -> Outlook {
+    let needs = Needs::new(peak, peak, peak + unseen);
     Outlook {
         ends_at: Some(last),
         seconds: Some(0.0),
@@ -200,6 +203,13 @@ impl Ahead<'_> {
     }
 
     fn range(&self, to: f64) -> Needs {
+        let mut needs = self.range_of_seen(to);
+        needs.high += self.unseen;
+        needs
+    }
+
+    /// The range if nothing stood higher than the samples show.
+    fn range_of_seen(&self, to: f64) -> Needs {
         let (verdict, rate) = (self.verdict, &self.verdict.rate);
         let rest = (to - self.last).max(0.0);
         let slope = rate.value.max(0.0);

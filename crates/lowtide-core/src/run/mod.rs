@@ -210,6 +210,7 @@ impl Run {
         };
         let mut by_role: [Option<Together>; Role::NAMES.len()] = Default::default();
         let mut gpu = None;
+        let mut highest_above: f64 = 0.0;
         let mut anybody = false;
         let mut near = 0;
         for (nth, reading) in look.readings.iter().enumerate() {
@@ -222,10 +223,11 @@ impl Run {
             near = place + 1;
             let track = self.processes.at_mut(place);
             anybody = true;
-            track.push(reading, &look.readings, moment);
+            let above = track.push(reading, &look.readings, moment);
+            highest_above = highest_above.max(above);
             by_role[track.member.role.index()]
                 .get_or_insert_default()
-                .add(reading);
+                .add(reading, above);
             if let Some(bytes) = reading.gpu {
                 *gpu.get_or_insert(0.0) += bytes.as_f64();
             }
@@ -244,7 +246,8 @@ impl Run {
                 self.others.push(moment.seconds, limit, look.tree);
                 self.limit.clone_from(&look.limit);
             }
-            self.tree.push(look.tree.as_f64(), moment);
+            let held = look.tree.as_f64();
+            self.tree.push_up_to(held, highest_above, moment);
         }
     }
 

@@ -398,3 +398,29 @@ fn workers_that_copied_are_not_ruled_out() {
     assert!(!explanation.drivers.is_empty(), "the trainer grows");
     assert!(!about("workers"), "{:#?}", explanation.ruled_out);
 }
+
+/// Bursts in the rhythm of the looks: no sample falls into one, on a floor that rises to its plateau. The
+/// kernel's high-water mark knows them, so the range of what the run needs holds them: as its upper end, since
+/// what passed may have been files.
+#[test]
+fn a_burst_that_no_sample_sees_may_be_needed() {
+    const BURST: f64 = 60.0 * MB;
+    let floor = |n: u64| 200.0 * MB + (n.min(400) as f64) * 0.4 * MB;
+    let mut run = watch(900, |n| {
+        let trainer = Reading {
+            peak: Bytes((floor(n) + BURST) as u64),
+            file: Bytes(20_000_000),
+            ..reading(1, floor(n) + jitter(n), 0.0)
+        };
+        (trainer, reading(2, 50.0 * MB, 0.0))
+    });
+    run.apply(&Entry::End {
+        at: Micros(900_000_000),
+        exit: Some(Exit::Code(0)),
+    });
+    let needs = run.verdict().outlook.unwrap().needs;
+    let seen = floor(900) + 50.0 * MB;
+    assert!((needs.value - seen).abs() < MB, "{needs:?}");
+    let with_burst = seen + BURST - 20.0 * MB;
+    assert!((needs.high - with_burst).abs() < MB, "{needs:?}");
+}

@@ -63,6 +63,11 @@ impl Default for BothAxes {
 
 impl BothAxes {
     pub(super) fn push(&mut self, bytes: f64, moment: &StepMoment) {
+        self.push_up_to(bytes, 0.0, moment);
+    }
+
+    /// `above` is how far it may have stood above that since the look before.
+    pub(super) fn push_up_to(&mut self, bytes: f64, above: f64, moment: &StepMoment) {
         self.extremes.push(bytes);
         let point = Point {
             x: moment.seconds,
@@ -71,8 +76,10 @@ impl BothAxes {
             phase: moment.phase,
         };
         self.time.push(point);
+        self.time.may_have_stood_at(bytes + above);
         if let Some(step) = moment.step {
             self.step.push(Point { x: step, ..point });
+            self.step.may_have_stood_at(bytes + above);
         }
     }
 }
@@ -91,11 +98,14 @@ pub(super) struct Together {
     count: usize,
     own: f64,
     rss: f64,
+    above: f64,
 }
 
 impl Together {
-    pub(super) fn add(&mut self, reading: &Reading) {
+    /// `above` is how far it may have stood above this reading: hardly all at the same moment.
+    pub(super) fn add(&mut self, reading: &Reading, above: f64) {
         self.count += 1;
+        self.above = self.above.max(above);
         self.own += own_share(reading).as_f64();
         self.rss += reading.rss().as_f64();
     }
@@ -114,7 +124,7 @@ pub(super) struct RoleTrack {
 
 impl RoleTrack {
     pub(super) fn push(&mut self, together: &Together, moment: &StepMoment) {
-        self.lines.push(together.own, moment);
+        self.lines.push_up_to(together.own, together.above, moment);
         if together.count >= self.most {
             self.most = together.count;
             self.rss_of_most = together.rss;
@@ -149,6 +159,17 @@ impl Inherited {
             shmem: lower(|reading| reading.shmem),
         }
     }
+}
+
+/// What passes between two readings shows in no sample, and a burst in the rhythm of the looks never does: but
+/// the kernel keeps the highest RSS. Where that rose, up to so much more was held at some moment than is now:
+/// less, if files were mapped meanwhile that neither reading shows.
+fn stood_above(before: &Reading, now: &Reading) -> f64 {
+    if now.peak <= before.peak {
+        return 0.0;
+    }
+    let held_then = now.peak.as_f64() - before.file.max(now.file).as_f64();
+    (held_then - (now.anon + now.shmem).as_f64()).max(0.0)
 }
 
 /// One process over the run.
@@ -192,7 +213,8 @@ impl ProcessTrack {
     }
 
     /// `all` are the readings of the same look, by pid.
-    pub(super) fn push(&mut self, reading: &Reading, all: &[Reading], moment: &StepMoment) {
+    /// Returns how far it may have stood above this reading at some moment since the one before.
+    pub(super) fn push(&mut self, reading: &Reading, all: &[Reading], moment: &StepMoment) -> f64 {
         if self.first.is_none() {
             let parent = self.member.parent.and_then(|parent| {
                 let at = all.binary_search_by_key(&parent.pid, |other| other.id.pid);
@@ -200,19 +222,24 @@ impl ProcessTrack {
             });
             self.inherited = parent.map(|parent| Inherited::of(parent, reading));
         }
-        self.held.push(reading.held().as_f64());
+        let held = reading.held().as_f64();
+        let above = self
+            .last
+            .map_or(0.0, |before| stood_above(&before, reading));
+        self.held.push(held);
         self.rss.push(reading.rss().as_f64());
         self.own.push(own_share(reading).as_f64());
         self.peak = self.peak.max(reading.peak);
         self.first.get_or_insert(*reading);
         self.last = Some(*reading);
         self.kept.push(reading, moment);
-        self.lines.push(reading.held().as_f64(), moment);
+        self.lines.push_up_to(held, above, moment);
         if let Some(bytes) = reading.gpu {
             self.gpu
                 .get_or_insert_default()
                 .push(bytes.as_f64(), moment);
         }
+        above
     }
 
     /// Which kind of memory moved most since the first reading.
