@@ -51,7 +51,7 @@ fn the_furthest_complete_checkpoint_comes_first() {
 #[test]
 fn half_written_ones_are_skipped_and_named() {
     type Damage = fn(&Path);
-    let damages: [(&str, Damage); 6] = [
+    let damages: [(&str, Damage); 7] = [
         ("written last", |path| {
             fs::remove_file(path.join("trainer_state.json")).unwrap()
         }),
@@ -67,6 +67,13 @@ fn half_written_ones_are_skipped_and_named() {
             let optimizer = path.join("optimizer.pt");
             let bytes = fs::read(&optimizer).unwrap();
             fs::write(optimizer, &bytes[..bytes.len() - 3]).unwrap();
+        }),
+        // An end beyond all files.
+        ("cut off", |path| {
+            let header = br#"{"w":{"data_offsets":[0,18446744073709551615]}}"#;
+            let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
+            bytes.extend(header);
+            fs::write(path.join("adapter_model.safetensors"), bytes).unwrap();
         }),
         ("no weights", |path| {
             fs::remove_file(path.join("adapter_model.safetensors")).unwrap()
