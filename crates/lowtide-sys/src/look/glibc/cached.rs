@@ -56,7 +56,9 @@ fn is_state(words: &[u64], address: u64, heap: &Pages) -> bool {
 pub(crate) fn chunks(memory: &impl Memory, state: u64, heap: &Pages) -> HashSet<u64> {
     let mut found = HashSet::new();
     let mut lists = [0; COUNT * 8];
-    if memory.read(state + LISTS, &mut lists) != lists.len() {
+    // A heap names the place of its arena's state, which lies in another mapping, or nowhere.
+    let there = is_there(memory, state + LISTS, lists.len() as u64);
+    if !there || memory.read(state + LISTS, &mut lists) != lists.len() {
         return found;
     }
     let mut near = Near::default();
@@ -74,6 +76,18 @@ pub(crate) fn chunks(memory: &impl Memory, state: u64, heap: &Pages) -> HashSet<
         }
     }
     found
+}
+
+/// Whether all pages between an address and so many bytes on are resident.
+fn is_there(memory: &impl Memory, address: u64, length: u64) -> bool {
+    let page = memory.page();
+    let from = address / page * page;
+    let Some(to) = (address.checked_add(length)).and_then(|end| end.checked_next_multiple_of(page))
+    else {
+        return false;
+    };
+    let pages = memory.resident(from, to);
+    pages.is_ok_and(|pages| pages.bytes(from, to) == to - from)
 }
 
 /// Since glibc 2.32 a link is mixed with its own address; before, it is plain.
@@ -160,6 +174,9 @@ mod tests {
             chunks(&image, state, &heap()),
             (1..=5).map(chunk).collect::<HashSet<u64>>()
         );
+        // A heap can name any place: it is asked first whether something is there.
+        assert!(chunks(&image, 0x6000_0000, &heap()).is_empty());
+        assert!(chunks(&image, u64::MAX - LISTS - 8, &heap()).is_empty());
         assert_eq!(image.gone(), 0);
     }
 
