@@ -64,12 +64,16 @@ pub fn parse(bytes: &[u8]) -> Vec<(String, String)> {
     kept
 }
 
+/// Of the names that only begin like a knob's, one that speaks of a secret anywhere (`TORCH_HFTOKEN`) is none.
+const SECRET: [&[u8]; 4] = [b"TOKEN", b"SECRET", b"PASSW", b"KEY"];
+
 fn matters(name: &[u8]) -> bool {
-    let secret = [&b"TOKEN"[..], b"SECRET", b"PASSWORD", b"KEY"];
-    (NAMES.contains(&name) || PREFIXES.iter().any(|prefix| name.starts_with(prefix)))
-        && !name
-            .split(|byte| *byte == b'_')
-            .any(|word| secret.contains(&word))
+    let speaks_of = |word: &&[u8]| {
+        let mut windows = name.windows(word.len());
+        windows.any(|window| window.eq_ignore_ascii_case(word))
+    };
+    let is_family = PREFIXES.iter().any(|prefix| name.starts_with(prefix));
+    NAMES.contains(&name) || (is_family && !SECRET.iter().any(speaks_of))
 }
 
 #[cfg(test)]
@@ -79,7 +83,7 @@ mod tests {
 
     #[test]
     fn only_knobs_are_kept() {
-        let environ = b"HOME=/home/x\0RANK=3\0WANDB_API_KEY=s\0HF_TOKEN=s\0MALLOC_ARENA_MAX=2\0SLURM_JOB_ID=9\0SLURM_JWT=s\0TORCH_SECRET=s\0PATH=x\0SLURM_MEM_PER_NODE=32000\0";
+        let environ = b"HOME=/home/x\0RANK=3\0WANDB_API_KEY=s\0HF_TOKEN=s\0MALLOC_ARENA_MAX=2\0SLURM_JOB_ID=9\0SLURM_JWT=s\0TORCH_SECRET=s\0TORCH_HFTOKEN=s\0TORCH_api_key=s\0PATH=x\0SLURM_MEM_PER_NODE=32000\0";
         let kept: Vec<String> = parse(environ)
             .into_iter()
             .map(|(n, v)| format!("{n}={v}"))
