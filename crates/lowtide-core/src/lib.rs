@@ -9,6 +9,8 @@
 pub mod check;
 pub mod entry;
 pub mod explain;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
 pub mod guard;
 pub mod judge;
 mod later;

@@ -96,7 +96,7 @@ impl Frames {
     }
 }
 
-fn checksum(length: [u8; 4], payload: &[u8]) -> u32 {
+pub(crate) fn checksum(length: [u8; 4], payload: &[u8]) -> u32 {
     let mut sum = crc32fast::Hasher::new();
     sum.update(&length);
     sum.update(payload);

@@ -37,6 +37,8 @@ mod disk;
 #[cfg(test)]
 mod document;
 pub mod frame;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
 mod reader;
 mod rows;
 mod sample;

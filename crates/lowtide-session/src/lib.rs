@@ -10,6 +10,8 @@ mod act;
 mod attached;
 mod environment;
 pub mod failure;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
 pub mod guard;
 pub mod keeper;
 mod marks;

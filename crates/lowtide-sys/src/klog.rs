@@ -48,7 +48,7 @@ fn read(path: &Path, pids: &[u32], since_us: u64) -> Option<KernelKill> {
 }
 
 /// `prio,seq,microseconds,flags;text`: the kill that a record tells, with its time.
-fn parse(record: &[u8]) -> Option<(u64, KernelKill)> {
+pub(crate) fn parse(record: &[u8]) -> Option<(u64, KernelKill)> {
     let (head, text) = split_once(record, b";")?;
     let at = number(head.split(|byte| *byte == b',').nth(2)?)?;
     let line = text.split(|byte| *byte == b'\n').next()?;

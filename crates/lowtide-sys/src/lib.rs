@@ -10,6 +10,8 @@ pub mod cgroup;
 pub mod error;
 mod facts;
 pub mod find;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
 pub mod gpu;
 pub mod inherited;
 pub mod klog;

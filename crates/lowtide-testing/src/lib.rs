@@ -4,6 +4,7 @@
 //! Every process of a test is started here. [`Starts`] gives `Command` three further ways to run: [`Starts::start`]
 //! for one that is held, [`Starts::finish`] and [`Starts::ends`] for one that is waited for.
 
+mod corpora;
 mod family;
 mod wait;
 
@@ -14,6 +15,7 @@ use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use lowtide_sys::sigwait::SignalSet;
 use lowtide_sys::spawn::{Dispositions, Start};
 
+pub use corpora::corpora;
 use family::{Family, Mark};
 pub use wait::{PATIENCE, until};
 

@@ -7,6 +7,8 @@
 mod cli;
 mod commands;
 pub mod export;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
 mod import;
 mod listing;
 mod serve;

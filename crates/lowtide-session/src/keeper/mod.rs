@@ -24,3 +24,5 @@ pub use wire::Stream;
 pub(crate) use handle::start;
 pub(crate) use launch::Launch;
 pub(crate) use wire::Route;
+#[cfg(any(test, fuzzing))]
+pub(crate) use wire::fuzz;

@@ -237,6 +237,17 @@ fn route(byte: u8) -> Option<Route> {
         .find(|route| *route as u8 == byte)
 }
 
+/// What `scripts/fuzz` tries: any packet is read, and what was understood is said again in the same words.
+#[cfg(any(test, fuzzing))]
+pub(crate) fn fuzz(packet: &[u8]) {
+    if let Some(message) = Message::decode(packet) {
+        assert_eq!(Message::decode(&message.encode()), Some(message));
+    }
+    if let Some(order) = Order::decode(packet) {
+        assert_eq!(Order::decode(&order.encode()), Some(order));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

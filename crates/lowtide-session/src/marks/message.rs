@@ -143,6 +143,33 @@ fn moment(sent: Option<u64>, started: u64, now: Micros) -> Micros {
     }
 }
 
+/// What `scripts/fuzz` tries: whatever is sent, the entry that comes of it can be recorded and read back.
+#[cfg(any(test, fuzzing))]
+pub(crate) fn fuzz(bytes: &[u8]) {
+    use lowtide_recording::codec::{Decoder, Encoder};
+    use lowtide_recording::frame::{FRAME_HEAD, Frames, Seen, look};
+
+    let id = |pid| Some(ProcId { pid, start: 9 });
+    let Some(entry) = read(bytes, 0, Micros(5_000_000), id) else {
+        return;
+    };
+    let (mut frames, mut written) = (Frames::default(), Vec::new());
+    let mut encoder = Encoder::begin(&mut frames, &Default::default());
+    if encoder.put(&mut frames, &entry).is_err() {
+        return;
+    }
+    frames.swap_into(&mut written);
+    let (mut decoder, mut found) = (Decoder::default(), Default::default());
+    let mut rest = &written[..];
+    while let Seen::Frame(length) = look(rest) {
+        let (frame, after) = rest.split_at(FRAME_HEAD + length);
+        decoder.frame(&frame[FRAME_HEAD..], &mut found);
+        rest = after;
+    }
+    assert_eq!(found.len(), 1, "{entry:?} became {found:?}");
+    assert_eq!(decoder.skipped(), 0, "{entry:?}");
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -24,6 +24,8 @@ use lowtide_core::units::Micros;
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
 
 pub(crate) use message::LARGEST;
+#[cfg(any(test, fuzzing))]
+pub(crate) use message::fuzz;
 pub(crate) use page::{Page, Request};
 
 /// The watcher's end of the marks protocol.

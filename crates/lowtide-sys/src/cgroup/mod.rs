@@ -2,6 +2,8 @@
 //! limits, which hardly ever change, are read less often than counters.
 
 mod find;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzz;
 
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};

@@ -59,7 +59,7 @@ pub fn of_process(proc: &Proc, pid: u32) -> Option<Bytes> {
 }
 
 /// Client and video memory in KiB (Documentation/gpu/drm-usage-stats.rst).
-fn parse_fdinfo(text: &[u8]) -> Option<(u64, u64)> {
+pub(crate) fn parse_fdinfo(text: &[u8]) -> Option<(u64, u64)> {
     let (mut client, mut kib, mut ours) = (None, None, false);
     for line in text.split(|byte| *byte == b'\n') {
         let mut fields = words(line);

@@ -9,6 +9,8 @@
 
 mod anon;
 mod blocks;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzz;
 mod glibc;
 mod holdings;
 mod ledger;

@@ -3,6 +3,9 @@
 
 mod config;
 
+#[cfg(any(test, fuzzing))]
+pub(crate) use config::fuzz as fuzz_config;
+
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -103,6 +103,15 @@ impl JobRequest {
     }
 }
 
+/// What `scripts/fuzz` tries: any body is understood or refused.
+#[cfg(any(test, fuzzing))]
+pub(super) fn fuzz(bytes: &[u8]) {
+    if let Ok(job) = serde_json::from_slice::<JobRequest>(bytes) {
+        let fine = job.check().is_ok();
+        assert!(!fine || job.command.iter().all(|word| !word.contains('\0')));
+    }
+}
+
 impl Jobs {
     pub(crate) fn start(&self, store: &Store, job: &JobRequest) -> Result<Started, Refusal> {
         let limit = job.check()?;

@@ -6,6 +6,8 @@
 
 mod answer;
 mod api;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzz;
 pub(crate) mod gate;
 mod jobs;
 mod metrics;

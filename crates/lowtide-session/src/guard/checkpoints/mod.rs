@@ -3,6 +3,8 @@
 //! One file per format. `restart` asks before every restart; nothing here is ever written or deleted.
 
 mod dcp;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzz;
 mod trainer;
 mod trust;
 mod zip;

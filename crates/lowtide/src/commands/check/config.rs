@@ -86,6 +86,19 @@ fn parse(name: &str, text: &str) -> Result<Option<Table>> {
     })
 }
 
+/// What `scripts/fuzz` tries: any file is read, or refused with words.
+#[cfg(any(test, fuzzing))]
+pub(crate) fn fuzz(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    for name in ["lowtide.toml", "pyproject.toml"] {
+        if let Ok(Some(check)) = parse(name, &text) {
+            let path = PathBuf::from(name);
+            let flags = Config { path, check }.complete(CheckFlags::default());
+            assert!(flags.err().is_none_or(|why| !why.to_string().is_empty()));
+        }
+    }
+}
+
 impl Config {
     pub(super) fn complete(self, flags: CheckFlags) -> Result<CheckFlags> {
         let Config { path, check } = self;

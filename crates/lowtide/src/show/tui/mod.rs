@@ -11,6 +11,8 @@ mod chart;
 mod content;
 mod events;
 mod footer;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzz;
 mod grows;
 mod headroom;
 mod help;

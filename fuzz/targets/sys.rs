@@ -1,0 +1,5 @@
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    lowtide_fuzz::chosen(lowtide_sys::fuzzing::TARGETS)(bytes)
+});
