@@ -58,15 +58,15 @@ pub(crate) fn parse(record: &[u8]) -> Option<(u64, KernelKill)> {
         .take_while(|byte| byte.is_ascii_digit())
         .count();
     let pid = u32::try_from(number(&after[..digits])?).ok()?;
-    let text = String::from_utf8_lossy(line);
-    // What follows the sizes is of no use to a person.
-    let short = text.split(", UID").next().unwrap_or(&text);
+    // What follows the sizes is of no use to a person. Looked for behind the kill, which is what is told.
+    let told = split_once(after, b", UID").map_or(after, |(told, _)| told);
+    let told = &line[..line.len() - after.len() + told.len()];
     Some((
         at,
         KernelKill {
             pid,
             group: before.starts_with(b"Memory cgroup"),
-            line: short.to_owned(),
+            line: String::from_utf8_lossy(told).into_owned(),
         },
     ))
 }
