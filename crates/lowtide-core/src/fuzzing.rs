@@ -7,7 +7,9 @@ use std::str::FromStr;
 use crate::entry::Entry;
 use crate::mark::Mark;
 use crate::output::{StepReader, trainer_state};
+use crate::process::{Facts, Member, ProcId, Role};
 use crate::report::{Detail, Picture};
+use crate::tree::assign::assign;
 use crate::units::{Bytes, Cap, Micros, Share, parse_duration, show_bytes, show_duration};
 
 /// Panics if these bytes make a parser break its promise.
@@ -17,6 +19,7 @@ pub type Target = fn(&[u8]);
 pub const TARGETS: &[(&str, Target)] = &[
     ("entries", entries),
     ("output", output),
+    ("roles", roles),
     ("trainer-state", state),
     ("units", units),
 ];
@@ -39,6 +42,47 @@ fn output(bytes: &[u8]) {
         .iter()
         .find(|mark| mark.epoch.is_some_and(|epoch| !epoch.is_finite()));
     assert_eq!(odd, None);
+}
+
+/// What processes say of themselves, a line each: a byte of facts, the line of the parent, then words that end with
+/// zeros, as in `cmdline`. Whatever they call themselves, each has a role and a reason.
+fn roles(bytes: &[u8]) {
+    let id = |line: usize| ProcId {
+        pid: line as u32 + 1,
+        start: line as u64,
+    };
+    let lines = bytes.split(|byte| *byte == b'\n').take(64);
+    let member = |(at, line): (usize, &[u8])| {
+        let ([facts, parent], words) = line.split_first_chunk()?;
+        let words = words.split(|byte| *byte == 0);
+        let words: Vec<String> = (words.map(String::from_utf8_lossy))
+            .map(|word| word.into_owned())
+            .collect();
+        let env = words.iter().filter_map(|word| word.split_once('='));
+        Some(Member {
+            id: id(at),
+            parent: (*parent != 0).then(|| id(usize::from(*parent) - 1)),
+            facts: Facts {
+                comm: words[0].chars().take(15).collect(),
+                exe: words.first().cloned(),
+                threads: words.iter().rev().take(2).cloned().collect(),
+                env: env
+                    .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                    .collect(),
+                libtorch: facts & 1 != 0,
+                libcuda: facts & 2 != 0,
+                libpython: facts & 4 != 0,
+                forked: facts & 8 != 0,
+                argv: words,
+            },
+            role: Role::Other,
+            why: String::new(),
+        })
+    };
+    let members: Vec<Member> = lines.enumerate().filter_map(member).collect();
+    let called = assign(&members.iter().collect::<Vec<_>>());
+    assert_eq!(called.len(), members.len());
+    assert!(called.iter().all(|(_, why)| !why.is_empty()), "{called:?}");
 }
 
 /// The file in which the Trainer keeps its state.
