@@ -1,3 +1,5 @@
+//! Fuzzes the target of lowtide-session that `LOWTIDE_FUZZ` names.
+
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
