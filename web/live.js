@@ -79,7 +79,8 @@ function row(run, chosen, changed) {
     else chosen.delete(run.name);
     changed();
   } });
-  const state = run.exit === null || run.exit === undefined ? run.state : `${run.state}, ${run.exit}`;
+  const lost = run.damaged ? ", damaged" : run.lost_ticks ? ", ticks lost" : "";
+  const state = (run.exit === null || run.exit === undefined ? run.state : `${run.state}, ${run.exit}`) + lost;
   const started = run.started ? new Date(run.started).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" }) : "–";
   return el("tr", { class: run.state }, el("td", {}, box), el("th", { scope: "row" }, el("a", { href: `/runs/${encodeURIComponent(run.name)}` }, run.name)),
     el("td", { class: "words" }, el("span", { class: `chip still state-${run.state}` }, state)), el("td", { class: "words" }, started), el("td", {}, showDuration(Math.round(run.seconds ?? 0))),

@@ -276,7 +276,7 @@ export function facts(report) {
     ["steps", s.last_step === null ? null : `${showCount(s.first_step ?? 0)} to ${showCount(s.last_step)}${s.total_steps ? ` of ${showCount(s.total_steps)}` : ""} (${stepsFrom(s.steps_from)})`],
     ["tree", `least ${showBytes(s.tree.min)}, average ${showBytes(s.tree.mean)}, most ${showBytes(s.tree.max)}`],
     ["end", s.exit ? ("code" in s.exit ? `code ${s.exit.code}` : `signal ${s.exit.signal}`) : null],
-    ["lost", s.lost_ticks ? `${s.lost_ticks} samples could not be recorded` : null],
+    ["lost", s.lost_ticks ? `${s.lost_ticks} samples are missing in the recording` : null],
     ["looks", s.looks.looks ? `${showCount(s.looks.looks)} into its memory, ${showDuration(s.looks.cpu)} of CPU` : null],
     ["recorded by", `lowtide ${h.lowtide} ${h.how}`],
   ] : [["source", report.name], ["read", report.read]];

@@ -320,6 +320,13 @@ type LooksCost = {
   cpu: number;
   looks: number;
 };
+type Lost = {
+  /** Bytes of the recording are broken. Otherwise the ticks were never recorded: a disk was full, or hung. */
+  damaged: boolean;
+  says: string;
+  /** As far as they could be counted. */
+  ticks: number;
+};
 type MarkSource = "callback" | "output" | "trainer-state" | "other";
 /** Where the bytes of the process that grew are, by the looks into it. */
 type Memory = {
@@ -539,8 +546,12 @@ type Room = {
 };
 type RunRow = {
   command?: string[];
+  /** Bytes of the recording are broken; none for a run that goes on, and for a file too long to be looked through. */
+  damaged?: boolean | null;
   exit?: number | null;
   host?: string;
+  /** Ticks that were not recorded; none likewise. */
+  lost_ticks?: number | null;
   name: string;
   peak?: number;
   samples?: number;
@@ -651,6 +662,8 @@ type Verdict = {
   /** True for `leak`, none for `too-early`, false otherwise. */
   leaking: boolean | null;
   limit: number | null;
+  /** What the recording lacks: the verdict knows nothing of it. None when it is whole. */
+  lost: Lost | null;
   meter: Meter;
   oom: Oom | null;
   /** What the run needs until its end, and whether that fits; none before there is anything to go by. */

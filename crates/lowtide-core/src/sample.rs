@@ -250,6 +250,25 @@ pub struct Gap {
     pub why: GapWhy,
 }
 
+impl Gap {
+    /// What `what` says when the recording itself lacks something.
+    pub const RECORDING: &str = "recording";
+
+    /// A part of the recording that cannot be read.
+    pub fn damage() -> Gap {
+        Gap {
+            who: None,
+            what: Gap::RECORDING.to_owned(),
+            why: GapWhy::Malformed,
+        }
+    }
+
+    /// Whether it is such a part.
+    pub fn is_damage(&self) -> bool {
+        self.why == GapWhy::Malformed && self.what == Gap::RECORDING
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum GapWhy {

@@ -50,6 +50,8 @@ pub struct Verdict {
     pub outlook: Option<Outlook>,
     pub evidence: Vec<Evidence>,
     pub suspects: Vec<Suspect>,
+    /// What the recording lacks: the verdict knows nothing of it. None when it is whole.
+    pub lost: Option<Lost>,
 }
 
 impl Verdict {
@@ -70,6 +72,34 @@ impl Verdict {
     /// Growth whose end is known and has not come: no plateau was seen yet, only predicted.
     pub fn is_under_way(&self) -> bool {
         self.verdict == Class::WarmUp && self.settled_at.is_none()
+    }
+}
+
+/// Ticks that were there and cannot be judged.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lost {
+    /// As far as they could be counted.
+    pub ticks: u64,
+    /// Bytes of the recording are broken. Otherwise the ticks were never recorded: a disk was full, or hung.
+    pub damaged: bool,
+    pub says: String,
+}
+
+impl Lost {
+    /// None when nothing is. `seen` ticks are there.
+    pub fn of(ticks: u64, damaged: bool, seen: u64) -> Option<Lost> {
+        let all = seen.saturating_add(ticks);
+        let says = match (ticks, damaged) {
+            (0, false) => return None,
+            (0, true) => "the recording is damaged".to_owned(),
+            (_, true) => format!("the recording is damaged: {ticks} of {all} ticks are lost"),
+            (_, false) => format!("{ticks} of {all} ticks were not recorded"),
+        };
+        Some(Lost {
+            ticks,
+            damaged,
+            says,
+        })
     }
 }
 

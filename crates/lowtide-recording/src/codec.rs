@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use lowtide_core::entry::{Entry, EventKind};
-use lowtide_core::sample::{Gap, GapWhy};
+use lowtide_core::sample::Gap;
 use lowtide_core::units::{Bytes, Micros};
 use serde::{Deserialize, Serialize};
 
@@ -23,9 +23,6 @@ const SAMPLE: u8 = 2;
 const MARK_ROW: u8 = 3;
 const TALLY: u8 = 4;
 const WRITER: u8 = 5;
-
-/// What `Gap::what` says when the recording itself lacks something.
-pub(crate) const RECORDING: &str = "recording";
 
 /// Stands at the beginning of every keyframe, so that a run can be listed from its last one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -129,6 +126,31 @@ pub fn newer_text(skipped: u64) -> String {
         1 => "1 entry of a newer lowtide was skipped".to_owned(),
         skipped => format!("{skipped} entries of a newer lowtide were skipped"),
     }
+}
+
+/// Ticks that the writer could not record, as the records of one frame tell.
+pub(crate) fn dropped_in(payload: &[u8]) -> u64 {
+    let mut input = Input(payload);
+    let mut ticks = 0u64;
+    let mut records = || -> Result<(), Malformed> {
+        input.byte()?;
+        while !input.0.is_empty() {
+            let kind = input.byte()?;
+            let length = input.length()?;
+            let body = input.bytes(length)?;
+            // Most entries are no gaps, and need not be understood.
+            if kind == JSON
+                && body.starts_with(b"{\"gap\"")
+                && let Ok(Entry::Gap { ticks: lost, .. }) = serde_json::from_slice(body)
+            {
+                ticks = ticks.saturating_add(lost);
+            }
+        }
+        Ok(())
+    };
+    // What is broken inside a frame was counted up to there.
+    let _ = records();
+    ticks
 }
 
 #[derive(Default)]
@@ -290,14 +312,10 @@ impl Decoder {
         entries.push_back(gap);
     }
 
-    fn gap(&self, ticks: u64) -> Entry {
+    pub(crate) fn gap(&self, ticks: u64) -> Entry {
         Entry::Gap {
             at: self.last.map_or(Micros(0), |(_, at)| at),
-            gap: Gap {
-                who: None,
-                what: RECORDING.to_owned(),
-                why: GapWhy::Malformed,
-            },
+            gap: Gap::damage(),
             ticks,
         }
     }

@@ -46,7 +46,7 @@ pub mod store;
 pub mod summary;
 mod writer;
 
-pub use reader::{Recording, RecordingError};
+pub use reader::{Losses, Recording, RecordingError};
 pub use store::{NewRun, Store};
 pub use writer::{Notice, Recorder, Unfinished};
 

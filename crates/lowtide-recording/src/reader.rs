@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use lowtide_core::entry::Entry;
 
-use crate::codec::{Decoder, Tally, WriterId};
+use crate::codec::{Decoder, Tally, WriterId, dropped_in};
 use crate::frame::{FRAME_HEAD, HEAD_LEN, MAGIC, Seen, VERSION, look};
 
 /// How much is read at a time.
@@ -59,6 +59,14 @@ impl RecordingError {
             Self::NoHome => "set LOWTIDE_HOME to a folder of yours",
         }
     }
+}
+
+/// What a recording lacks, as far as its frames tell.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Losses {
+    pub damaged: bool,
+    /// Ticks that were not recorded.
+    pub ticks: u64,
 }
 
 pub struct Recording {
@@ -141,6 +149,42 @@ impl Recording {
         let found = self.find_frame(offset, size);
         self.at = found.map_err(|e| self.read_error(e))?.unwrap_or(size);
         Ok(())
+    }
+
+    /// What stands behind the last whole frame, if nobody writes there any more. A write that was cut short
+    /// leaves the beginning of a frame: that costs the last tick and is no damage. Anything else is.
+    pub fn broken_end(&mut self) -> Result<Option<Entry>, RecordingError> {
+        let seen = self.look_at(self.at).map_err(|e| self.read_error(e))?;
+        let damaged = matches!(seen, Seen::Broken(_) | Seen::Nothing);
+        Ok(damaged.then(|| self.decoder.gap(0)))
+    }
+
+    /// Goes through the frames from here to the end without decoding samples: what is broken, and what the
+    /// writer says was not recorded.
+    pub(super) fn losses(&mut self) -> Result<Losses, RecordingError> {
+        let mut losses = Losses::default();
+        let mut go = || -> io::Result<()> {
+            loop {
+                let length = match self.look_at(self.at)? {
+                    Seen::Frame(length) => length,
+                    Seen::Broken(_) | Seen::Nothing => {
+                        losses.damaged = true;
+                        return Ok(());
+                    }
+                    Seen::Short(_) => {
+                        // A length that was broken looks like a frame that was cut short.
+                        let size = self.size()?;
+                        losses.damaged = self.find_frame(self.at + 1, size)?.is_some();
+                        return Ok(());
+                    }
+                };
+                let bytes = self.window.get(&self.file, self.at, FRAME_HEAD + length)?;
+                losses.ticks += dropped_in(&bytes[FRAME_HEAD..FRAME_HEAD + length]);
+                self.at += (FRAME_HEAD + length) as u64;
+            }
+        };
+        go().map_err(|e| self.read_error(e))?;
+        Ok(losses)
     }
 
     fn next_entry(&mut self) -> io::Result<Option<Entry>> {

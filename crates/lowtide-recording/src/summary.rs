@@ -9,11 +9,15 @@ use lowtide_core::entry::{Entry, Exit, Header};
 use lowtide_core::units::{Bytes, Micros};
 
 use crate::codec::WriterId;
-use crate::reader::{Recording, RecordingError};
+use crate::reader::{Losses, Recording, RecordingError};
 
 /// How far before the end the search for the last keyframe begins: 600 samples of 25 processes
 /// take about 140 kB. It goes back further when it must.
 const TAIL: u64 = 256 << 10;
+
+/// Up to this size every frame's checksum is looked at, which takes ten milliseconds: three days of 25
+/// processes. Whoever opens a longer one is told.
+const LOOKED_THROUGH: u64 = 64 << 20;
 
 /// A recording from another machine or pid namespace counts as running while it was written this
 /// recently: nobody here can look at its writer, and deleting a live one would be worse than
@@ -43,6 +47,15 @@ pub enum RunState {
 }
 
 impl Summary {
+    /// What is missing in a recording that is complete; none for one that goes on, or is too long to be
+    /// looked through for a list.
+    pub fn losses(&self, path: &Path) -> Result<Option<Losses>, RecordingError> {
+        if self.state == RunState::Running || self.size.0 > LOOKED_THROUGH {
+            return Ok(None);
+        }
+        Recording::open(path)?.losses().map(Some)
+    }
+
     pub fn read(path: &Path) -> Result<Summary, RecordingError> {
         let mut recording = Recording::open(path)?;
         let header = match recording.next().transpose()? {

@@ -16,7 +16,7 @@ use lowtide_core::entry::{Entry, Header};
 use lowtide_core::sample::{Gap, GapWhy};
 use lowtide_core::units::Micros;
 
-use crate::codec::{Encoder, RECORDING};
+use crate::codec::Encoder;
 use crate::disk::Disk;
 use crate::frame::Frames;
 use crate::reader::RecordingError;
@@ -286,7 +286,7 @@ impl Queue {
             at: dropped.since,
             gap: Gap {
                 who: None,
-                what: RECORDING.to_owned(),
+                what: Gap::RECORDING.to_owned(),
                 why: GapWhy::Dropped,
             },
             ticks: dropped.ticks,

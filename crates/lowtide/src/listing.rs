@@ -2,14 +2,18 @@
 
 use jiff::Timestamp;
 use lowtide_core::entry::Exit;
+use lowtide_recording::Losses;
 use lowtide_recording::store::StoredRun;
 use lowtide_recording::summary::{RunState, Summary};
 use serde_json::json;
 
 /// A run whose summary cannot be read is listed by its name.
-pub(crate) fn at_a_glance(run: &StoredRun, summary: Option<Summary>) -> serde_json::Value {
+pub(crate) fn at_a_glance(
+    run: &StoredRun,
+    summary: Option<(Summary, Option<Losses>)>,
+) -> serde_json::Value {
     let path = run.recording();
-    let Some(s) = summary else {
+    let Some((s, losses)) = summary else {
         return json!({"name": run.name, "path": path, "state": "unreadable"});
     };
     let (state, exit) = match s.state {
@@ -29,6 +33,8 @@ pub(crate) fn at_a_glance(run: &StoredRun, summary: Option<Summary>) -> serde_js
         "peak": s.peak,
         "samples": s.samples,
         "size": s.size,
+        "damaged": losses.map(|losses| losses.damaged),
+        "lost_ticks": losses.map(|losses| losses.ticks),
         "state": state,
         "exit": exit,
     })

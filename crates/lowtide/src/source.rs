@@ -127,6 +127,11 @@ fn each_entry(path: &Path, mut take: impl FnMut(&Entry)) -> Result<()> {
         progress.at(position);
     })?;
     drop(progress);
+    if Summary::read(path)?.state != RunState::Running
+        && let Some(gap) = recording.broken_end()?
+    {
+        take(&gap);
+    }
     if recording.skipped() > 0 {
         let skipped = newer_text(recording.skipped());
         tell!("note: {skipped}; that lowtide may say more");

@@ -485,6 +485,13 @@ fn recorded(entries: &[Entry]) -> Vec<u8> {
     [&file_head()[..], &bytes].concat()
 }
 
+/// One bit in the middle of it is another.
+fn flipped(mut recording: Vec<u8>) -> Vec<u8> {
+    let middle = recording.len() / 2;
+    recording[middle] ^= 1;
+    recording
+}
+
 #[test]
 fn every_answer_is_as_described_and_all_that_is_described_is_answered() {
     let server = Server::start(&[]);
@@ -501,6 +508,7 @@ fn every_answer_is_as_described_and_all_that_is_described_is_answered() {
         keep("going", &recorded(&growing(300, Some(1000)))),
         keep("early", &recorded(&growing(40, Some(1000)))),
         keep("endless", &recorded(&growing(300, None))),
+        keep("damaged", &flipped(recorded(&growing(300, None)))),
     ];
     let corpus = concat!(env!("CARGO_MANIFEST_DIR"), "/../../corpus");
     for file in std::fs::read_dir(corpus).unwrap().map(Result::unwrap) {

@@ -6,6 +6,7 @@ mod baseline;
 mod bound;
 mod fits;
 mod level;
+mod lost;
 mod rate;
 mod settled;
 
@@ -113,6 +114,7 @@ pub fn check(
     if let Some(baseline) = baseline {
         findings.extend(baseline::compare(criteria.tolerance, subject, baseline));
     }
+    lost::leave_open(&mut findings, subject, baseline);
     findings
 }
 
@@ -154,6 +156,8 @@ fn no_leak(criteria: &Criteria, verdict: &Verdict) -> Option<Finding> {
     Some(Finding::new("no-leak", outcome, says))
 }
 
+const MIN_STEPS: &str = "min-steps";
+
 fn min_steps(steps: f64, subject: JudgedSeries) -> Finding {
     let axis = subject.series.axis;
     let last = subject.series.buckets().last().map_or(0.0, |b| b.last);
@@ -177,7 +181,7 @@ fn min_steps(steps: f64, subject: JudgedSeries) -> Finding {
             ),
         )
     };
-    Finding::new("min-steps", outcome, says).measured(last, last, steps)
+    Finding::new(MIN_STEPS, outcome, says).measured(last, last, steps)
 }
 
 /// The buckets from `x` on.

@@ -4,7 +4,7 @@ use super::*;
 use crate::judge::judge;
 use crate::mark::Geometry;
 use crate::point::{Context, Point};
-use crate::verdict::Meter;
+use crate::verdict::{Lost, Meter};
 
 /// The founding run: 5.4 GB at step 10, flat from step 83 on.
 fn plateau(steps: u32, jump_at: Option<u32>) -> Series {
@@ -322,4 +322,49 @@ fn whether_it_fits_is_asked_for_by_itself() {
         .map(|finding| finding.criterion)
         .collect();
     assert_eq!(names, ["fits"]);
+}
+
+#[test]
+fn what_is_lost_passes_nothing_and_pardons_nothing() {
+    let series = plateau(240, None);
+    let whole = judge(&series, &Context::default());
+    let damaged = Verdict {
+        lost: Lost::of(0, true, 24),
+        ..whole.clone()
+    };
+    let unrecorded = Verdict {
+        lost: Lost::of(3, false, 21),
+        ..whole.clone()
+    };
+    let subject = |verdict| JudgedSeries {
+        series: &series,
+        verdict,
+    };
+    let checked = |peak: &str, verdict, baseline: Option<_>| {
+        let criteria = Criteria {
+            max_peak: Some(peak.parse().unwrap()),
+            min_steps: Some(120.0),
+            ..Criteria::default()
+        };
+        let findings = check(&criteria, subject(verdict), baseline.map(subject));
+        (overall(&findings), findings)
+    };
+    assert_eq!(checked("30GB", &whole, None).0, Outcome::Pass);
+    for lost in [&damaged, &unrecorded] {
+        let (outcome, findings) = checked("30GB", lost, None);
+        assert_eq!(outcome, Outcome::Inconclusive);
+        let passed = findings.iter().filter(|f| f.outcome == Outcome::Pass);
+        assert!(
+            passed.map(|f| &f.criterion).eq(["min-steps"]),
+            "{findings:#?}"
+        );
+        let says = &lost.lost.as_ref().unwrap().says;
+        assert!(findings.iter().any(|f| f.says == *says), "{findings:#?}");
+        assert_eq!(checked("1GB", lost, None).0, Outcome::Fail);
+    }
+    assert_eq!(checked("30GB", &whole, Some(&whole)).0, Outcome::Pass);
+    assert_eq!(
+        checked("30GB", &whole, Some(&damaged)).0,
+        Outcome::Inconclusive
+    );
 }

@@ -51,6 +51,7 @@ impl Case<'_> {
             outlook: None,
             evidence: vec![self.floor_line(line)],
             suspects: Vec::new(),
+            lost: None,
         }
     }
 

@@ -10,7 +10,7 @@ use crate::point::{Context, Kept, Round, RoundKind};
 use crate::process::ProcId;
 use crate::series::Series;
 use crate::units::Bytes;
-use crate::verdict::{Axis, Class, Meter, Outlook, ProcessRef, Verdict};
+use crate::verdict::{Axis, Class, Lost, Meter, Outlook, ProcessRef, Verdict};
 
 use super::Run;
 use super::occurrences::Count;
@@ -83,7 +83,9 @@ impl Run {
     /// The verdict, the series that decides it, and whose that is.
     pub fn decided(&self) -> (Verdict, &Series, Subject) {
         let now = self.decided_now();
-        self.attempts.overrules(&now.0).unwrap_or(now)
+        let mut decided = self.attempts.overrules(&now.0).unwrap_or(now);
+        decided.0.lost = Lost::of(self.lost_ticks, self.damaged, self.samples);
+        decided
     }
 
     /// The same for the running attempt alone.

@@ -72,6 +72,8 @@ pub struct Run {
     pending: Option<(StepMoment, Newest)>,
     samples: u64,
     lost_ticks: u64,
+    /// Some of the recording could not be read.
+    damaged: bool,
     late: u64,
     events: Vec<(Micros, EventKind, String)>,
     looks: Looks,
@@ -162,7 +164,10 @@ impl Run {
             Entry::Record { .. } => {}
             Entry::Attempt(attempt) => self.next_attempt(attempt.at),
             Entry::PostMortem(found) => self.post_mortem = Some(PostMortem::clone(found)),
-            Entry::Gap { ticks, .. } => self.lost_ticks += ticks,
+            Entry::Gap { gap, ticks, .. } => {
+                self.lost_ticks = self.lost_ticks.saturating_add(*ticks);
+                self.damaged |= gap.is_damage();
+            }
             Entry::Event { at, kind, text } => {
                 if self.events.len() < EVENTS_KEPT {
                     self.events.push((*at, *kind, text.clone()));

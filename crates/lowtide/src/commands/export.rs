@@ -6,10 +6,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use lowtide_core::entry::Entry;
+use lowtide_core::verdict::Lost;
+use lowtide_recording::summary::{RunState, Summary};
 use lowtide_recording::{Recording, RecordingError, Store};
 
 use crate::export::{Format, What, export};
 use crate::show::progress::Progress;
+use crate::tell::tell;
 
 /// Write a run as a table: CSV, JSON lines or Parquet
 #[derive(clap::Args, Debug)]
@@ -29,18 +32,13 @@ pub(crate) struct ExportArgs {
 
 pub(crate) fn run(args: &ExportArgs) -> Result<i32> {
     let path = Store::from_env()?.resolve(&args.run)?;
-    let recording = Recording::open(&path)?;
+    let mut entries = Entries::of(&path)?;
     let format = args
         .format
         .unwrap_or_else(|| by_ending(args.output.as_deref()));
     let done = match &args.output {
-        Some(output) => export(
-            through(recording, "writing"),
-            args.what,
-            format,
-            create(output, &path)?,
-        )
-        .with_context(|| format!("cannot write {}", output.display())),
+        Some(output) => export(&mut entries, args.what, format, create(output, &path)?)
+            .with_context(|| format!("cannot write {}", output.display())),
         None => {
             let stdout = io::stdout();
             if format == Format::Parquet && stdout.is_terminal() {
@@ -48,31 +46,70 @@ pub(crate) fn run(args: &ExportArgs) -> Result<i32> {
             }
             if stdout.is_terminal() {
                 // The rows themselves show that something happens.
-                export(recording, args.what, format, stdout)
-            } else {
-                export(through(recording, "writing"), args.what, format, stdout)
+                entries.progress = None;
             }
+            export(&mut entries, args.what, format, stdout)
         }
     };
     match done {
         // The reader has seen enough, as `head` has.
-        Err(error) if is_broken_pipe(&error) => Ok(0),
-        done => done.map(|()| 0),
+        Err(error) if is_broken_pipe(&error) => return Ok(0),
+        done => done?,
+    }
+    if let Some(lost) = entries.lost(&path)? {
+        tell!("note: {}", lost.says);
+    }
+    Ok(0)
+}
+
+/// The entries of a recording, with a bar while there are many, and what is missing between them.
+struct Entries {
+    recording: Recording,
+    progress: Option<Progress>,
+    seen: u64,
+    ticks: u64,
+    damaged: bool,
+}
+
+impl Entries {
+    fn of(path: &Path) -> Result<Entries, RecordingError> {
+        let recording = Recording::open(path)?;
+        // A size that cannot be told only makes a bar that stays empty.
+        let size = recording.size().unwrap_or(0);
+        Ok(Entries {
+            recording,
+            progress: Some(Progress::new("writing", size)),
+            seen: 0,
+            ticks: 0,
+            damaged: false,
+        })
+    }
+
+    fn lost(mut self, path: &Path) -> Result<Option<Lost>, RecordingError> {
+        let over = Summary::read(path)?.state != RunState::Running;
+        self.damaged |= over && self.recording.broken_end()?.is_some();
+        Ok(Lost::of(self.ticks, self.damaged, self.seen))
     }
 }
 
-/// The entries of a recording, with a bar while there are many.
-fn through(
-    mut recording: Recording,
-    what: &str,
-) -> impl Iterator<Item = Result<Entry, RecordingError>> {
-    // A size that cannot be told only makes a bar that stays empty.
-    let mut progress = Progress::new(what, recording.size().unwrap_or(0));
-    std::iter::from_fn(move || {
-        let entry = recording.next();
-        progress.at(recording.done());
+impl Iterator for Entries {
+    type Item = Result<Entry, RecordingError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let entry = self.recording.next();
+        match &entry {
+            Some(Ok(Entry::Sample(_))) => self.seen += 1,
+            Some(Ok(Entry::Gap { gap, ticks, .. })) => {
+                self.ticks = self.ticks.saturating_add(*ticks);
+                self.damaged |= gap.is_damage();
+            }
+            _ => {}
+        }
+        if let Some(progress) = &mut self.progress {
+            progress.at(self.recording.done());
+        }
         entry
-    })
+    }
 }
 
 fn by_ending(output: Option<&Path>) -> Format {

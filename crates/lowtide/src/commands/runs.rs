@@ -9,6 +9,7 @@ use jiff::{Timestamp, tz::TimeZone};
 use lowtide_core::entry::Exit;
 use lowtide_core::text::short;
 use lowtide_core::units::{Bytes, parse_duration, show_duration};
+use lowtide_recording::Losses;
 use lowtide_recording::store::{Store, StoredRun};
 use lowtide_recording::summary::{RunState, Summary, recently_written};
 use serde_json::json;
@@ -73,7 +74,11 @@ fn list(store: &Store, as_json: bool, out: &mut impl Write) -> Result<()> {
         .rev()
         .zip(1..)
         .map(|(run, nth)| {
-            let summary = Summary::read(&run.recording());
+            let path = run.recording();
+            let summary = Summary::read(&path).and_then(|summary| {
+                let losses = summary.losses(&path)?;
+                Ok((summary, losses))
+            });
             progress.at(nth);
             (run, summary)
         })
@@ -99,14 +104,14 @@ fn list(store: &Store, as_json: bool, out: &mut impl Write) -> Result<()> {
     )?;
     for (run, summary) in looked {
         match summary {
-            Ok(summary) => writeln!(
+            Ok((summary, losses)) => writeln!(
                 out,
                 "{:width$}  {:16}  {:>8}  {:>8}  {:10}  {}",
                 run.name,
                 local_time(summary.header.started.0),
                 show_duration(summary.last.seconds().round()),
                 summary.peak,
-                state_text(summary.state),
+                state_text(summary.state) + loss_text(losses),
                 one_line(&summary.header.command.join(" "), COMMAND_WIDTH),
             )?,
             Err(error) => writeln!(out, "{:width$}  unreadable: {error}", run.name)?,
@@ -122,6 +127,14 @@ fn state_text(state: RunState) -> String {
         RunState::Ended(Some(Exit::Code(code))) => format!("ended {code}"),
         RunState::Ended(Some(Exit::Signal(signal))) => format!("signal {signal}"),
         RunState::CutOff => "cut off".to_owned(),
+    }
+}
+
+fn loss_text(losses: Option<Losses>) -> &'static str {
+    match losses {
+        Some(losses) if losses.damaged => ", damaged",
+        Some(losses) if losses.ticks > 0 => ", ticks lost",
+        _ => "",
     }
 }
 

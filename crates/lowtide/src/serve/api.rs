@@ -167,11 +167,17 @@ fn row_of(server: &Server, name: &str) -> Option<Value> {
         .ok()?
         .into_iter()
         .find(|run| run.name == name)?;
-    Some(row(&stored))
+    Some(row(server, &stored))
 }
 
-fn row(stored: &lowtide_recording::store::StoredRun) -> Value {
-    let mut row = at_a_glance(stored, Summary::read(&stored.recording()).ok());
+fn row(server: &Server, stored: &lowtide_recording::store::StoredRun) -> Value {
+    let path = stored.recording();
+    let summary = Summary::read(&path).ok();
+    let looked = summary.map(|summary| {
+        let losses = server.losses.of(&path, &summary);
+        (summary, losses)
+    });
+    let mut row = at_a_glance(stored, looked);
     // Where it lies is nobody's business over the network; `download` has it.
     if let Value::Object(fields) = &mut row {
         fields.remove("path");
@@ -185,7 +191,8 @@ async fn list(State(server): Shared, Query(query): Query<HashMap<String, String>
         let mut stored = server.store.runs().map_err(Refusal::ourselves)?;
         stored.retain(|run| run.recording().is_file());
         stored.retain(|run| server.only.as_ref().is_none_or(|only| *only == run.name));
-        Ok(stored.iter().rev().take(most).map(row).collect::<Vec<_>>())
+        let rows = stored.iter().rev().take(most);
+        Ok(rows.map(|run| row(&server, run)).collect::<Vec<_>>())
     })
     .await?;
     json_of(&json!({"schema": 1, "runs": rows}))

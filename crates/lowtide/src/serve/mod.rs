@@ -10,6 +10,7 @@ mod api;
 pub(crate) mod fuzz;
 pub(crate) mod gate;
 mod jobs;
+mod losses;
 mod metrics;
 mod open;
 mod stream;
@@ -48,6 +49,7 @@ pub(crate) struct Server {
     pub followed: metrics::Followed,
     pub streams: Arc<Semaphore>,
     pub jobs: jobs::Jobs,
+    pub losses: losses::Seen,
     /// `run --web` shows its own run and nothing else.
     pub only: Option<String>,
 }
@@ -59,6 +61,7 @@ impl Server {
             followed: metrics::Followed::default(),
             streams: Arc::new(Semaphore::new(STREAMS)),
             jobs: jobs::Jobs::default(),
+            losses: losses::Seen::default(),
             store,
             gate,
             only,

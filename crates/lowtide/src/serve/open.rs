@@ -137,6 +137,11 @@ impl Inner {
             },
         };
         if news || state != self.state {
+            // Nobody will complete what stands at its end.
+            if state == "cut-off" && self.state != state {
+                let gap = self.recording.broken_end()?;
+                gap.iter().for_each(|gap| self.picture.apply(gap));
+            }
             self.state = state;
             self.report = None;
             self.json = None;

@@ -66,7 +66,10 @@ pub(crate) fn text(summary: &Summary) -> String {
     if summary.lost_ticks > 0 {
         line(
             "lost",
-            format!("{} samples could not be recorded", summary.lost_ticks),
+            format!(
+                "{} samples are missing in the recording",
+                summary.lost_ticks
+            ),
         );
     }
     out

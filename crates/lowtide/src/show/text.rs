@@ -122,7 +122,10 @@ pub(crate) fn answer(verdict: &Verdict) -> String {
     } else {
         ""
     };
-    format!("{text}{creep}{also}")
+    // Whatever was concluded, it was from less than the run.
+    let lost = verdict.lost.as_ref();
+    let lost = lost.map_or(String::new(), |lost| format!("; {}", lost.says));
+    format!("{text}{creep}{also}{lost}")
 }
 
 /// Growth whose end nobody knows yet.

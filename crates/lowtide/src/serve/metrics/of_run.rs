@@ -21,6 +21,12 @@ pub(super) fn of_run(name: &str, run: &Run, verdict: &Verdict) -> Vec<Metric> {
     if let Some(step) = run.furthest_step() {
         out.counter("lowtide_steps_total", "Optimizer steps done", step as f64);
     }
+    let lost = verdict.lost.as_ref().map_or(0, |lost| lost.ticks);
+    out.counter(
+        "lowtide_lost_ticks_total",
+        "Ticks that the recording should hold and does not",
+        lost as f64,
+    );
     memory(&mut out, run);
     out.made
 }
