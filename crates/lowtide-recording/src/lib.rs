@@ -58,7 +58,7 @@ pub fn is_recording(path: &std::path::Path) -> bool {
     use std::io::Read;
     let starts_like_one = || {
         let mut head = [0; frame::MAGIC.len()];
-        let mut file = std::fs::File::open(path).ok()?;
+        let mut file = lowtide_sys::regular::open(path).ok()?;
         file.read_exact(&mut head).ok()?;
         Some(head == *frame::MAGIC)
     };

@@ -10,6 +10,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use lowtide_core::entry::Entry;
+use lowtide_sys::regular;
 
 use crate::codec::{Decoder, Tally, WriterId, dropped_in};
 use crate::frame::{FRAME_HEAD, HEAD_LEN, MAGIC, Seen, VERSION, look};
@@ -82,7 +83,7 @@ pub struct Recording {
 impl Recording {
     pub fn open(path: &Path) -> Result<Recording, RecordingError> {
         let path = path.to_owned();
-        let file = match File::open(&path) {
+        let file = match regular::open(&path) {
             Ok(file) => file,
             Err(source) => return Err(RecordingError::Open { path, source }),
         };

@@ -2,7 +2,7 @@
 //! `lowtide_core::sample::Sample`, with [`tree`], [`proc`], [`cgroup`] and [`gpu`] as its parts. [`spawn`],
 //! [`pty`], [`sigwait`] and [`inherited`] start a job and carry it. [`memory`] reads another process's memory,
 //! [`look`] takes one process apart by it. [`signal`] acts on a process, [`klog`] asks the kernel about its
-//! end, [`find`] finds training jobs on the machine.
+//! end, [`find`] finds training jobs on the machine, [`regular`] opens files.
 
 #![allow(unsafe_code)]
 
@@ -20,6 +20,7 @@ pub mod look;
 pub mod memory;
 pub mod proc;
 pub mod pty;
+pub mod regular;
 pub mod sampler;
 pub mod signal;
 pub mod sigwait;

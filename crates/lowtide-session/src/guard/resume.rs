@@ -1,8 +1,9 @@
 //! How a job is told to go on from a checkpoint: by `--resume-arg`, or by the flag that a framework is
 //! known to read. Where neither is certain, nothing is guessed: the job is stopped and not restarted.
 
-use std::fs;
 use std::path::Path;
+
+use lowtide_sys::regular;
 
 /// What stands for the checkpoint's path in `--resume-arg`.
 pub const PLACE: &str = "{checkpoint}";
@@ -38,10 +39,7 @@ impl Resume {
     pub fn known(command: &[String], cwd: &Path) -> Option<Resume> {
         let script = command.iter().find(|word| word.ends_with(".py"))?;
         let path = cwd.join(script);
-        if fs::metadata(&path).ok()?.len() > LARGEST_SCRIPT {
-            return None;
-        }
-        let text = fs::read_to_string(path).ok()?;
+        let text = regular::read_text(&path, LARGEST_SCRIPT).ok()?;
         let of = |flag: &str, from: &str| Resume {
             words: vec![flag.to_owned(), PLACE.to_owned()],
             from: format!("{script} {from}"),
@@ -108,7 +106,7 @@ mod tests {
     fn only_what_a_script_says_of_itself_is_known() {
         let folder = tempfile::tempdir().unwrap();
         let known = |text: &str, command: &str| {
-            fs::write(folder.path().join("train.py"), text).unwrap();
+            std::fs::write(folder.path().join("train.py"), text).unwrap();
             Resume::known(&words(command), folder.path()).map(|resume| resume.words[0].clone())
         };
         let hf = "parser = HfArgumentParser(TrainingArguments)\nargs.resume_from_checkpoint";

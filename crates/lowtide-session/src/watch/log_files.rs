@@ -1,13 +1,14 @@
 //! Output that goes to a file is the job's own, and is read from the file as it grows: that of a job of
 //! ours, which inherits the file, and that of a job that was found running.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::os::fd::AsFd;
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 
 use lowtide_core::process::ProcId;
 use lowtide_sys::proc::Proc;
+use lowtide_sys::regular;
 use rustix::fs::OFlags;
 
 use crate::keeper::{Handle, Route};
@@ -104,14 +105,8 @@ impl Growing {
     /// From its present end on: what an earlier job wrote is not this one's. Only files: opening a pipe or a
     /// terminal would take part in it.
     fn open(path: &Path) -> Option<Growing> {
-        let is_file = |found: std::fs::Metadata| found.is_file().then_some(found.len());
-        is_file(path.metadata().ok()?)?;
-        let file = OpenOptions::new()
-            .read(true)
-            .custom_flags((OFlags::NONBLOCK | OFlags::NOCTTY).bits() as i32)
-            .open(path)
-            .ok()?;
-        let offset = is_file(file.metadata().ok()?)?;
+        let file = regular::open(path).ok()?;
+        let offset = file.metadata().ok()?.len();
         Some(Growing { file, offset })
     }
 
@@ -213,7 +208,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         for (append, expected) in [(false, "\nstep 2000/3000\n"), (true, "")] {
             let path = folder.path().join(format!("log-{append}"));
-            let mut options = OpenOptions::new();
+            let mut options = std::fs::OpenOptions::new();
             options.create(true).write(true).append(append);
             let (mut child, id) = printer(options.open(&path).unwrap());
             let printed: String = (1..=2000).map(|n| format!("step {n}/3000\n")).collect();

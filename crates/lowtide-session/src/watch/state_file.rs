@@ -8,6 +8,7 @@ use std::time::SystemTime;
 use lowtide_core::mark::Mark;
 use lowtide_core::output::trainer_state;
 use lowtide_core::units::Micros;
+use lowtide_sys::regular;
 
 /// Looked for at most this often: checkpoints are rare, and a second is exact enough for any of them.
 const SOONEST: Micros = Micros(1_000_000);
@@ -51,7 +52,7 @@ impl StateFile {
         let rest = (REST * took).clamp(SOONEST.0, LATEST.0);
         self.next = Micros(now.0 + rest);
         let newest = newest.filter(|newest| self.seen.as_ref() != Some(newest))?;
-        let bytes = fs::read(&newest.0).ok()?;
+        let bytes = regular::read(&newest.0, LARGEST).ok()?;
         self.seen = Some(newest);
         trainer_state(&bytes, now).ok()
     }
@@ -123,7 +124,7 @@ fn folders(place: &Path) -> Vec<PathBuf> {
 fn state(checkpoint: &Path) -> Option<(PathBuf, SystemTime)> {
     let path = checkpoint.join("trainer_state.json");
     let found = fs::metadata(&path).ok()?;
-    (found.len() <= LARGEST).then_some(())?;
+    (found.is_file() && found.len() <= LARGEST).then_some(())?;
     Some((path, found.modified().ok()?))
 }
 
@@ -170,6 +171,19 @@ mod tests {
             file.read(|| Micros(now.replace(now.get() + took)));
             assert_eq!(file.next.0 - began, rest);
         }
+    }
+
+    #[test]
+    fn a_pipe_by_the_name_of_a_state_is_none() {
+        use rustix::fs::{CWD, FileType, Mode, mknodat};
+        let root = tempfile::tempdir().unwrap();
+        save(root.path(), 20);
+        let folder = root.path().join("checkpoint-40");
+        fs::create_dir_all(&folder).unwrap();
+        let pipe = folder.join("trainer_state.json");
+        mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR, 0).unwrap();
+        let mut file = StateFile::new(Some(root.path()), &[], SystemTime::UNIX_EPOCH);
+        assert_eq!(file.read(|| LATEST).and_then(|mark| mark.step), Some(20));
     }
 
     #[test]

@@ -75,7 +75,7 @@ fn kept_token(path: &Path) -> Result<String> {
             Ok(token)
         }
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
-            let text = std::fs::read_to_string(path)
+            let text = lowtide_sys::regular::read_text(path, 4096)
                 .with_context(|| format!("cannot read {}", path.display()))?;
             let token = text.trim();
             if token.len() < 16 {

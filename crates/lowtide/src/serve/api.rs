@@ -324,7 +324,7 @@ async fn download(State(server): Shared, Path(name): Path<String>) -> Answer {
     let to = format!("attachment; filename=\"{}.lowtide\"", plain_name(&name));
     let file = apart(move || {
         let open = find(&server, &name)?;
-        std::fs::File::open(open.path()).map_err(Refusal::ourselves)
+        lowtide_sys::regular::open(open.path()).map_err(Refusal::ourselves)
     });
     let body = jobs::body_of(file.await?);
     let headers = [

@@ -10,10 +10,10 @@ mod trust;
 mod zip;
 
 use std::fs;
-use std::io::Read;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
+
+use lowtide_sys::regular;
 
 /// Something that can be resumed from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -136,28 +136,14 @@ impl Places {
     }
 }
 
-/// Opens what is a file, and never waits: a FIFO of that name would have nobody at its other end.
+/// Opens what is a file, and never waits.
 fn open(path: &Path) -> Result<fs::File, String> {
-    let said = |error: std::io::Error| error.to_string();
-    let never_wait = rustix::fs::OFlags::NONBLOCK.bits() as i32;
-    let mut options = fs::File::options();
-    let file = options
-        .read(true)
-        .custom_flags(never_wait)
-        .open(path)
-        .map_err(said)?;
-    match file.metadata().map_err(said)?.is_file() {
-        true => Ok(file),
-        false => Err("is no file".to_owned()),
-    }
+    regular::open(path).map_err(|error| error.to_string())
 }
 
 /// What a small file of text holds.
 fn read(path: &Path) -> Result<Vec<u8>, String> {
-    let mut bytes = Vec::new();
-    let read = open(path)?.take(LARGEST_TEXT).read_to_end(&mut bytes);
-    read.map_err(|error| error.to_string())?;
-    Ok(bytes)
+    regular::read(path, LARGEST_TEXT).map_err(|error| error.to_string())
 }
 
 fn modified(path: &Path) -> Option<SystemTime> {

@@ -6,6 +6,7 @@ use std::str::FromStr;
 
 use anyhow::{Context as _, Result, anyhow};
 use clap::ValueEnum;
+use lowtide_sys::regular;
 use serde::Deserialize;
 
 use super::{CheckFlags, OnInconclusive};
@@ -48,6 +49,9 @@ struct Tool {
     lowtide: Option<LowtideToml>,
 }
 
+/// No settings are longer.
+const LARGEST: u64 = 16 << 20;
+
 /// The nearest file that has bounds in it.
 pub(super) fn find(folder: &Path) -> Result<Option<Config>> {
     let folder = folder
@@ -56,7 +60,7 @@ pub(super) fn find(folder: &Path) -> Result<Option<Config>> {
     for folder in folder.ancestors() {
         for name in ["lowtide.toml", "pyproject.toml"] {
             let path = folder.join(name);
-            let Ok(text) = std::fs::read_to_string(&path) else {
+            let Ok(text) = regular::read_text(&path, LARGEST) else {
                 continue;
             };
             if let Some(check) = parse(name, &text).with_context(|| path.display().to_string())? {
