@@ -1,6 +1,6 @@
 //! A SOURCE of `judge`, `explain` and `check`: a recording, or any file with a series in it.
 
-use std::io::Read;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
@@ -20,7 +20,7 @@ use lowtide_recording::summary::{RunState, Summary};
 use lowtide_recording::{Recording, Store, is_recording};
 use lowtide_session::failure::Failure;
 
-use crate::import;
+use crate::import::{self, Feed};
 use crate::show::progress::Progress;
 use crate::show::text::headline;
 use crate::tell::tell;
@@ -54,33 +54,31 @@ pub(crate) struct Judged {
 pub(crate) fn open(source: &str, said: &Said) -> Result<Judged> {
     match locate(source)? {
         Located::Recording(path) => replay(&path, source, said),
-        Located::Bytes(bytes) => from_bytes(&bytes, source, said),
+        Located::Text(mut feed) => from_feed(&mut feed, source, said),
     }
 }
 
 enum Located {
     Recording(PathBuf),
-    Bytes(Vec<u8>),
+    Text(Feed<'static>),
 }
 
 /// A path wins over a run's name; `-` is stdin.
 fn locate(source: &str) -> Result<Located> {
+    let unreadable = |error: std::io::Error| {
+        Failure::unseen(format!("cannot read {source}: {error}")).hint("check its permissions")
+    };
     if source == "-" {
-        let mut bytes = Vec::new();
-        std::io::stdin()
-            .lock()
-            .read_to_end(&mut bytes)
-            .context("cannot read stdin")?;
-        return Ok(Located::Bytes(bytes));
+        let stdin = rustix::io::dup(std::io::stdin()).context("cannot read stdin")?;
+        let feed = Feed::file(File::from(stdin)).context("cannot read stdin")?;
+        return Ok(Located::Text(feed));
     }
     let path = Path::new(source);
-    // A pipe (`<(grep RAM log)`) can be read once: it is no recording.
     let readable = path.exists() && !path.is_dir();
-    if readable && !(path.is_file() && is_recording(path)) {
-        let bytes = std::fs::read(path).map_err(|error| {
-            Failure::unseen(format!("cannot read {source}: {error}")).hint("check its permissions")
-        })?;
-        return Ok(Located::Bytes(bytes));
+    if readable && !is_recording(path) {
+        // A pipe (`<(grep RAM log)`, or one with a name) is read as stdin is.
+        let file = File::open(path).map_err(unreadable)?;
+        return Ok(Located::Text(Feed::file(file).map_err(unreadable)?));
     }
     if !path.exists() && (source.contains('/') || path.extension().is_some()) {
         return Err(Failure::unseen(format!("there is no file {source}"))
@@ -102,8 +100,8 @@ pub(crate) fn report(source: &str, said: &Said, detail: Detail) -> Result<Report
             }
             report
         }
-        Located::Bytes(bytes) => {
-            let read = Understood::of(&bytes, source, said)?;
+        Located::Text(mut feed) => {
+            let read = Understood::of(&mut feed, source, said)?;
             let verdict = read.verdict(source);
             let epoch_steps = read.context.geometry.steps_per_epoch();
             let mut report = Report::of_series(&read.track, &read.series, verdict, epoch_steps);
@@ -173,9 +171,14 @@ fn replay(path: &Path, source: &str, said: &Said) -> Result<Judged> {
     })
 }
 
-/// The verdict on the bytes of a file that is no recording.
+#[cfg(test)]
 pub(crate) fn from_bytes(bytes: &[u8], source: &str, said: &Said) -> Result<Judged> {
-    let read = Understood::of(bytes, source, said)?;
+    from_feed(&mut Feed::bytes(bytes), source, said)
+}
+
+/// The verdict on a file that is no recording.
+fn from_feed(feed: &mut Feed<'_>, source: &str, said: &Said) -> Result<Judged> {
+    let read = Understood::of(feed, source, said)?;
     let verdict = read.verdict(source);
     Ok(Judged {
         explanation: explain::of_series(&verdict, &read.series, &read.context),
@@ -195,7 +198,7 @@ struct Understood {
 }
 
 impl Understood {
-    fn of(bytes: &[u8], source: &str, said: &Said) -> Result<Understood> {
+    fn of(feed: &mut Feed<'_>, source: &str, said: &Said) -> Result<Understood> {
         let given = said.geometry != Geometry::default() || said.total_steps.is_some();
         let options = import::Options {
             axis: said.axis,
@@ -204,7 +207,7 @@ impl Understood {
             steps_expected: given || said.steps_expected,
             epoch_steps: said.geometry.steps_per_epoch(),
         };
-        let imported = import::read(bytes, source, &options).map_err(|error| {
+        let imported = import::read(feed, source, &options).map_err(|error| {
             let failure = Failure::unseen(format!("{source}: {error}"));
             match error.hint {
                 Some(hint) => failure.hint(hint),
@@ -272,7 +275,7 @@ mod tests {
                 total_steps: said,
                 ..Said::default()
             };
-            let read = Understood::of(log.as_bytes(), "x", &said).unwrap();
+            let read = Understood::of(&mut Feed::bytes(log.as_bytes()), "x", &said).unwrap();
             read.context.total_steps
         };
         let log = |total: &str| -> String {

@@ -120,17 +120,29 @@ impl Bar {
     }
 }
 
+/// `Tokenizing train dataset`, `Loading validation data`: what is done comes first.
+fn prepares(lower: &str) -> bool {
+    let mut words = lower.split(|c: char| !c.is_ascii_alphabetic());
+    let first = words.find(|w| !w.is_empty()).unwrap_or("");
+    DATA_WORDS.iter().any(|w| first.starts_with(w))
+}
+
+/// Whether a label in small letters is [`Purpose::Eval`]: nothing else is asked of most.
+pub(super) fn evaluates(lower: &str) -> bool {
+    let mut words = lower.split(|c: char| !c.is_ascii_alphabetic());
+    (EVAL_WORDS.iter().any(|w| lower.contains(w)) || words.any(|w| w == "val" || w == "dev"))
+        && !prepares(lower)
+}
+
 pub(crate) fn purpose_of(label: &str) -> Purpose {
     let lower = label.to_ascii_lowercase();
     let has = |words: &[&str]| words.iter().any(|w| lower.contains(w));
     let words = || lower.split(|c: char| !c.is_ascii_alphabetic());
-    let first = words().find(|w| !w.is_empty()).unwrap_or("");
     if lower.trim().is_empty() {
         Purpose::Unknown
-    } else if DATA_WORDS.iter().any(|w| first.starts_with(w)) {
-        // `Tokenizing train dataset`, `Loading validation data`: what is done comes first.
+    } else if prepares(&lower) {
         Purpose::Data
-    } else if has(&EVAL_WORDS) || words().any(|w| w == "val" || w == "dev") {
+    } else if evaluates(&lower) {
         Purpose::Eval
     } else if has(&["train", "finetun", "fine-tun"]) || words().any(|w| w == "step" || w == "steps")
     {

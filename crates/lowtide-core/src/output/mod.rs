@@ -75,6 +75,11 @@ impl StepReader {
         marks
     }
 
+    /// The step that the line before this call itself named, as [`printed_step`] tells: it was looked for.
+    pub fn printed(&self, line: &str) -> Option<(u64, &'static str)> {
+        self.reader.printed().unwrap_or_else(|| printed_step(line))
+    }
+
     /// The counter that is followed, for "steps from `Step N`".
     pub fn counter(&self) -> Option<&Counter> {
         self.reader.counter()
@@ -83,7 +88,10 @@ impl StepReader {
 
 /// The step that a line itself names, such as 10 in `Step 10: RAM 5552 MB`, and the word for it.
 pub fn printed_step(line: &str) -> Option<(u64, &'static str)> {
-    let plain = plain::parse(line)?;
+    named_by(&plain::parse(line)?)
+}
+
+fn named_by(plain: &plain::Plain) -> Option<(u64, &'static str)> {
     let counts = matches!(
         plain.word,
         plain::Word::GlobalStep | plain::Word::Step | plain::Word::Iteration

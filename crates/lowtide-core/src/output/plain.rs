@@ -1,7 +1,7 @@
 //! Steps that a loop prints itself: `Step 10: …`, `step 10/100`, `[10/100]`, `iter 10`,
 //! `global_step=10`, `Epoch 3/10`, `Epoch [1][50/7330]`.
 
-use super::bar::{Purpose, purpose_of};
+use super::bar::{Purpose, evaluates, purpose_of};
 use super::named::{epoch_in, part_in};
 use super::parts::EpochPart;
 use super::text::{leading_grouped, leading_number};
@@ -44,20 +44,20 @@ impl Word {
     }
 }
 
-/// Longest first, so that `global_step` is not read as `step`.
-const WORDS: [(&str, Word); 12] = [
-    ("num_updates", Word::GlobalStep),
-    ("global_step", Word::GlobalStep),
-    ("global step", Word::GlobalStep),
-    ("iterations", Word::Iteration),
-    ("iteration", Word::Iteration),
-    ("iter(train)", Word::Iteration),
-    ("iters", Word::Iteration),
-    ("iter", Word::Iteration),
-    ("steps", Word::Step),
-    ("step", Word::Step),
-    ("batch", Word::Batch),
-    ("minibatch", Word::Batch),
+/// Longest first, so that `global_step` is not read as `step`; each with the stem that is in it.
+const WORDS: [(&str, Word, usize); 12] = [
+    ("num_updates", Word::GlobalStep, 0),
+    ("global_step", Word::GlobalStep, 2),
+    ("global step", Word::GlobalStep, 2),
+    ("iterations", Word::Iteration, 1),
+    ("iteration", Word::Iteration, 1),
+    ("iter(train)", Word::Iteration, 1),
+    ("iters", Word::Iteration, 1),
+    ("iter", Word::Iteration, 1),
+    ("steps", Word::Step, 2),
+    ("step", Word::Step, 2),
+    ("batch", Word::Batch, 3),
+    ("minibatch", Word::Batch, 3),
 ];
 
 pub(super) fn parse(line: &str) -> Option<Plain> {
@@ -65,11 +65,12 @@ pub(super) fn parse(line: &str) -> Option<Plain> {
         return None;
     }
     let lower = line.to_ascii_lowercase();
-    let part = part_in(&lower);
+    let names_epoch = lower.contains("epoch");
+    let part = names_epoch.then(|| part_in(&lower)).flatten();
     let (at, word, n, total) = worded(&lower)
         .or_else(|| bracketed(&lower))
         .or_else(|| part.and_then(|_| indexed(&lower)))?;
-    let epoch = epoch_in(&lower);
+    let epoch = names_epoch.then(|| epoch_in(&lower)).flatten();
     Some(Plain {
         word,
         n,
@@ -77,17 +78,31 @@ pub(super) fn parse(line: &str) -> Option<Plain> {
         epoch: epoch.map(|(epoch, _)| epoch),
         epochs: epoch.and_then(|(_, epochs)| epochs),
         part,
-        purpose: match purpose_of(&lower[..at]) {
-            // A word before the counter tells an evaluation; anything else says nothing here.
-            Purpose::Eval => Purpose::Eval,
-            Purpose::Data if word == Word::Bracket => Purpose::Data,
+        // A word before the counter tells an evaluation; anything else says nothing here.
+        purpose: match word {
+            Word::Bracket => match purpose_of(&lower[..at]) {
+                told @ (Purpose::Eval | Purpose::Data) => told,
+                _ => Purpose::Unknown,
+            },
+            _ if evaluates(&lower[..at]) => Purpose::Eval,
             _ => Purpose::Unknown,
         },
     })
 }
 
+/// One of these is in each of the words.
+const STEMS: [&str; 4] = ["num_updates", "iter", "step", "batch"];
+
 fn worded(lower: &str) -> Option<(usize, Word, u64, Option<u64>)> {
-    for (name, word) in WORDS {
+    let there = STEMS.map(|stem| lower.contains(stem));
+    if there == [false; STEMS.len()] {
+        return None;
+    }
+    for (name, word, stem) in WORDS {
+        // Much quicker than to look for the places of each, of which most lines have none.
+        if !there[stem] {
+            continue;
+        }
         for (at, _) in lower.match_indices(name) {
             let boundary = lower[..at]
                 .chars()

@@ -41,6 +41,8 @@ pub(super) struct LineReader {
     /// The last `[25] epoch=0.31`, and whether such numbers do not rise with the epoch.
     index: Option<(u64, f64)>,
     no_index: bool,
+    /// The step that the last line named; none if that was not looked for.
+    printed: Option<Option<(u64, &'static str)>>,
 }
 
 /// What lines say of epochs.
@@ -92,8 +94,14 @@ impl LineReader {
         self.chooser.followed()
     }
 
+    /// The step that the last line named, unless nobody looked for it.
+    pub(super) fn printed(&self) -> Option<Option<(u64, &'static str)>> {
+        self.printed
+    }
+
     pub(super) fn line(&mut self, line: &str, at: Micros, marks: &mut Vec<Mark>) {
         let line = jobs_own(line);
+        self.printed = None;
         let mut mark = Mark {
             at,
             source: MarkSource::Output,
@@ -135,7 +143,9 @@ impl LineReader {
             self.sighting(Sighting::of_bar(&bar), mark);
             return;
         }
-        if let Some(plain) = plain::parse(line) {
+        let plain = plain::parse(line);
+        self.printed = Some(plain.as_ref().and_then(super::named_by));
+        if let Some(plain) = plain {
             self.sighting(Sighting::of_plain(&plain), mark);
             return;
         }

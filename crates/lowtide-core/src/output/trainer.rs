@@ -24,6 +24,9 @@ pub(super) enum DictKind {
 }
 
 pub(crate) fn log_dict(line: &str) -> Option<LogDict> {
+    if !line.contains('{') {
+        return None;
+    }
     let open = line.find("{'").or_else(|| line.find("{\""))?;
     let text = &line[open..];
     let close = text.rfind('}')?;
@@ -136,6 +139,9 @@ pub(super) fn settings(line: &str) -> Option<Settings> {
 
 /// `***** Running training *****` and friends: which block of settings follows, or what begins.
 pub(crate) fn heading(line: &str) -> Option<Phase> {
+    if !(line.contains("*****") || line.contains("Saving")) {
+        return None;
+    }
     if line.contains("***** Running training *****") {
         Some(Phase::Train)
     } else if line.contains("***** Running Evaluation *****")

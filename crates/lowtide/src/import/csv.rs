@@ -1,7 +1,7 @@
 //! Tables in text: comma, semicolon, tab, bar or blank between cells, with or without a header.
 
 use super::table::{Cell, Place, Rows, plan};
-use super::{ImportError, Imported, Options};
+use super::{Feed, ImportError, Imported, Options};
 
 /// What the first lines look like.
 #[derive(Clone, Debug)]
@@ -101,14 +101,14 @@ fn single_column(lines: &[&str]) -> Option<Shape> {
 }
 
 pub(super) fn read(
-    bytes: &[u8],
+    feed: &mut Feed<'_>,
     name: &str,
     shape: &Shape,
     options: &Options,
 ) -> Result<Imported, ImportError> {
     let names = names(shape, options)?;
     let plan = plan(names, &shape.numeric, options)?;
-    let mut rows = Rows::new(plan, bytes.len() / 12);
+    let mut rows = Rows::new(plan);
     let (x, value, seconds, owner) = {
         let plan = rows.plan();
         (plan.x, plan.value, plan.seconds, plan.owner)
@@ -119,16 +119,12 @@ pub(super) fn read(
         .max()
         .unwrap_or(0);
     let mut header_left = shape.header.is_some();
-    for line in bytes.split(|b| *b == b'\n') {
+    feed.each_line(|line| {
         let Ok(line) = std::str::from_utf8(line) else {
-            rows.skip();
-            continue;
+            return rows.skip();
         };
-        if is_comment(line) {
-            continue;
-        }
-        if std::mem::take(&mut header_left) {
-            continue;
+        if is_comment(line) || std::mem::take(&mut header_left) {
+            return;
         }
         let (mut at_x, mut at_value, mut at_seconds) = (None, None, None);
         for (i, cell) in cells(line, shape.delimiter).enumerate().take(last + 1) {
@@ -146,7 +142,7 @@ pub(super) fn read(
             }
         }
         rows.push(at_x, at_value, at_seconds);
-    }
+    })?;
     rows.finish(name, options)
 }
 

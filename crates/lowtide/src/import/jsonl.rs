@@ -1,11 +1,15 @@
 //! One JSON object per line, or one array of objects. Nested names are joined by dots.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
+use std::io::BufReader;
 
+use serde::Deserializer;
+use serde::de::{SeqAccess, Visitor};
 use serde_json::Value;
 
 use super::table::{Cell, Place, Rows, plan};
-use super::{ImportError, Imported, Options};
+use super::{Feed, ImportError, Imported, Options};
 
 /// How many objects are looked at to know the fields.
 const SAMPLE: usize = 50;
@@ -32,33 +36,112 @@ pub(super) fn is(start: &[u8]) -> bool {
     objects * 2 > lines.len()
 }
 
-pub(super) fn read(bytes: &[u8], name: &str, options: &Options) -> Result<Imported, ImportError> {
-    let (objects, bad) = objects(bytes)?;
-    let mut names: Vec<String> = Vec::new();
-    for object in objects.iter().take(SAMPLE) {
-        fields(object, "", &mut |name, value| {
-            let useful = value.is_number() || value.as_str().is_some_and(number_or_moment);
-            if useful && !names.iter().any(|n| *n == name) {
-                names.push(name.into_owned());
-            }
-        });
-    }
-    if names.is_empty() {
-        return Err(ImportError::new("its objects hold no numbers"));
-    }
-    let numeric = vec![true; names.len()];
-    let plan = plan(names.clone(), &numeric, options)?;
-    let mut rows = Rows::new(plan, objects.len());
-    (0..bad).for_each(|_| rows.skip());
-    let (x, value, seconds, owner) = {
-        let plan = rows.plan();
-        (plan.x, plan.value, plan.seconds, plan.owner)
+pub(super) fn read(
+    feed: &mut Feed<'_>,
+    name: &str,
+    options: &Options,
+) -> Result<Imported, ImportError> {
+    let mut table = Table {
+        first: Vec::new(),
+        planned: None,
+        bad: 0,
+        options,
     };
-    for object in &objects {
+    if feed.start().trim_ascii_start().starts_with(b"[") {
+        let reader = BufReader::new(feed);
+        serde_json::Deserializer::from_reader(reader)
+            .deserialize_seq(Each(&mut table))
+            .map_err(|e| ImportError::new(format!("its JSON array cannot be read: {e}")))??;
+    } else {
+        let mut failed = Ok(());
+        feed.each_line(|line| {
+            if failed.is_err() || line.trim_ascii().is_empty() {
+                return;
+            }
+            match serde_json::from_slice::<Value>(line) {
+                Ok(value @ Value::Object(_)) => failed = table.object(value),
+                _ => table.bad += 1,
+            }
+        })?;
+        failed?;
+    }
+    table.finish(name)
+}
+
+/// Objects in, rows out. The first ones wait until it is known what they are.
+struct Table<'a> {
+    first: Vec<Value>,
+    planned: Option<Planned>,
+    bad: usize,
+    options: &'a Options,
+}
+
+struct Planned {
+    names: Vec<String>,
+    rows: Rows,
+}
+
+impl Table<'_> {
+    fn object(&mut self, object: Value) -> Result<(), ImportError> {
+        if let Some(planned) = &mut self.planned {
+            planned.row(&object);
+            return Ok(());
+        }
+        self.first.push(object);
+        if self.first.len() >= SAMPLE {
+            self.plan()?;
+        }
+        Ok(())
+    }
+
+    /// The fields of the first objects say what the columns are.
+    fn plan(&mut self) -> Result<&mut Planned, ImportError> {
+        let mut known = HashSet::new();
+        let mut names: Vec<String> = Vec::new();
+        for object in &self.first {
+            fields(object, "", &mut |name, value| {
+                let useful = value.is_number() || value.as_str().is_some_and(number_or_moment);
+                if useful && known.insert(name.clone().into_owned()) {
+                    names.push(name.into_owned());
+                }
+            });
+        }
+        if names.is_empty() {
+            return Err(ImportError::new("its objects hold no numbers"));
+        }
+        let numeric = vec![true; names.len()];
+        let plan = plan(names.clone(), &numeric, self.options)?;
+        let mut planned = Planned {
+            names,
+            rows: Rows::new(plan),
+        };
+        for object in self.first.drain(..) {
+            planned.row(&object);
+        }
+        Ok(self.planned.insert(planned))
+    }
+
+    fn finish(mut self, name: &str) -> Result<Imported, ImportError> {
+        if self.planned.is_none() {
+            self.plan()?;
+        }
+        let mut rows = self.planned.expect("it was planned").rows;
+        (0..self.bad).for_each(|_| rows.skip());
+        rows.finish(name, self.options)
+    }
+}
+
+impl Planned {
+    fn row(&mut self, object: &Value) {
+        let Planned { names, rows } = self;
+        let (x, value, seconds, owner) = {
+            let plan = rows.plan();
+            (plan.x, plan.value, plan.seconds, plan.owner)
+        };
         let cell = |at: Option<usize>| at.and_then(|at| lookup(object, &names[at]));
         // Events without the value stand between the rows of many logs: they are no bad lines.
         let Some(size) = cell(Some(value)) else {
-            continue;
+            return;
         };
         if let Some(owner) = cell(owner) {
             rows.owner(&owner.to_string());
@@ -74,27 +157,28 @@ pub(super) fn read(bytes: &[u8], name: &str, options: &Options) -> Result<Import
         let (at_x, at_seconds) = (place(cell(x)), place(cell(seconds)));
         rows.push(at_x, size, at_seconds);
     }
-    rows.finish(name, options)
 }
 
-fn objects(bytes: &[u8]) -> Result<(Vec<Value>, usize), ImportError> {
-    if bytes.trim_ascii_start().starts_with(b"[") {
-        let all: Vec<Value> = serde_json::from_slice(bytes)
-            .map_err(|e| ImportError::new(format!("its JSON array cannot be read: {e}")))?;
-        return Ok((all, 0));
+/// The elements of an array, one after the other.
+struct Each<'t, 'a>(&'t mut Table<'a>);
+
+impl<'de> Visitor<'de> for Each<'_, '_> {
+    type Value = Result<(), ImportError>;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("an array of objects")
     }
-    let mut objects = Vec::new();
-    let mut bad = 0;
-    for line in bytes.split(|b| *b == b'\n') {
-        if line.trim_ascii().is_empty() {
-            continue;
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+        let mut result = Ok(());
+        // To the end also when it cannot be used: a broken array is told first.
+        while let Some(value) = seq.next_element::<Value>()? {
+            if result.is_ok() {
+                result = self.0.object(value);
+            }
         }
-        match serde_json::from_slice::<Value>(line) {
-            Ok(value @ Value::Object(_)) => objects.push(value),
-            _ => bad += 1,
-        }
+        Ok(result)
     }
-    Ok((objects, bad))
 }
 
 fn number_or_moment(text: &str) -> bool {

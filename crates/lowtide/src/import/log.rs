@@ -1,15 +1,20 @@
 //! Any log in which a person would find steps and sizes. The first reading finds out which counter
-//! counts the steps and which of the printed sizes is the memory; the second takes the points.
+//! counts the steps and which of the printed sizes is the memory; the second takes the points. The first ends
+//! where enough was seen, so that a log of any length is read once and in bounded memory.
+
+use std::collections::HashMap;
+use std::rc::Rc;
 
 use lowtide_core::mark::{Geometry, Mark, Phase};
-use lowtide_core::output::{Lines, StepReader, jobs_own, printed_step};
+use lowtide_core::output::{Lines, StepReader, jobs_own};
 use lowtide_core::point::{Point, Track};
 use lowtide_core::units::Micros;
 use lowtide_core::verdict::{Axis, Meter};
 
 use super::header::{self, Memory};
-use super::size::{Size, sizes};
-use super::{ImportError, Imported, Options, time};
+use super::kept::Kept;
+use super::size::{Size, Words, each_size};
+use super::{Feed, ImportError, Imported, Options, order, time};
 
 /// Different labels that are remembered; a log with more is no log of memory.
 const LABELS: usize = 256;
@@ -48,36 +53,189 @@ impl Label {
     }
 }
 
-pub(super) fn read(bytes: &[u8], name: &str, options: &Options) -> Result<Imported, ImportError> {
-    let mut steps = StepReader::new();
-    let mut labels: Vec<Label> = Vec::new();
+pub(super) fn read(
+    feed: &mut Feed<'_>,
+    name: &str,
+    options: &Options,
+) -> Result<Imported, ImportError> {
     let mut lines = Lines::default();
-    let mut look = |line: &str| {
-        steps.line(line, Micros(0));
-        note(jobs_own(line), &mut labels);
+    let mut reading = Reading::First(Box::default());
+    let mut failed = None;
+    let mut line = |line: &str| {
+        if failed.is_none()
+            && let Err(error) = reading.line(line, options)
+        {
+            failed = Some(error);
+        }
     };
-    lines.feed(bytes, &mut look);
-    lines.finish(&mut look);
-    let label = choose(labels, options)?;
-    let factor = bare_factor(&label, options)?;
-    let steps = match steps.counter() {
-        Some(counter) => StepReader::following(counter.clone()),
-        None => StepReader::new(),
+    feed.each_piece(|piece| lines.feed(piece, &mut line))?;
+    lines.finish(&mut line);
+    if let Some(error) = failed {
+        return Err(error);
+    }
+    let taker = match reading {
+        Reading::First(first) => first.decide(options)?,
+        Reading::Second(taker) => *taker,
     };
-    let mut taker = Taker::new(steps, &label, factor);
-    let mut lines = Lines::default();
-    lines.feed(bytes, |line| taker.line(line));
-    lines.finish(|line| taker.line(line));
     taker.finish(name, options)
 }
 
+/// So much of a log, in lines that matter, decides how it is read: half a million lines.
+const FIRST: usize = 32 << 20;
+
+enum Reading {
+    First(Box<First>),
+    Second(Box<Taker>),
+}
+
+impl Reading {
+    fn line(&mut self, line: &str, options: &Options) -> Result<(), ImportError> {
+        match self {
+            Reading::Second(taker) => taker.line(line),
+            Reading::First(first) => {
+                first.line(line);
+                if first.kept.len() >= FIRST {
+                    let first = std::mem::take(first);
+                    *self = first.go_on(options)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The first reading, which keeps what the second needs.
+#[derive(Default)]
+struct First {
+    steps: StepReader,
+    labels: Labels,
+    /// Lines that matter.
+    kept: String,
+    left_out: usize,
+}
+
+impl First {
+    fn line(&mut self, line: &str) {
+        self.steps.line(line, Micros(0));
+        let own = jobs_own(line);
+        self.labels.note(own, || self.steps.printed(own));
+        if matters(own) {
+            self.kept.push_str(own);
+            self.kept.push('\n');
+        } else {
+            self.left_out += usize::from(says_something(own));
+        }
+    }
+
+    /// Enough was seen to decide, unless none of it was about memory: then that is forgotten.
+    fn go_on(mut self, options: &Options) -> Result<Reading, ImportError> {
+        if self.labels.labels.iter().any(|label| label.count >= RECURS) {
+            let taker = self.decide(options)?;
+            return Ok(Reading::Second(Box::new(taker)));
+        }
+        self.left_out += self
+            .kept
+            .lines()
+            .filter(|line| says_something(line))
+            .count();
+        self.kept.clear();
+        Ok(Reading::First(Box::new(self)))
+    }
+
+    fn decide(self, options: &Options) -> Result<Taker, ImportError> {
+        let Labels { labels, names, .. } = self.labels;
+        let label = choose(labels, options)?;
+        let factor = bare_factor(&label, options)?;
+        let steps = match self.steps.counter() {
+            Some(counter) => StepReader::following(counter.clone()),
+            None => StepReader::new(),
+        };
+        let mut taker = Taker::new(steps, label, factor, names);
+        taker.unread = self.left_out;
+        self.kept.lines().for_each(|line| taker.line(line));
+        Ok(taker)
+    }
+}
+
+/// Whether the second reading could do anything with a line: it has a number, or is one of those that tell
+/// what the job does (`***** Running training *****`, `Traceback`, `{'loss': nan}`).
+fn matters(line: &str) -> bool {
+    line.bytes().any(|b| b.is_ascii_digit() || b == b'{')
+        || line.contains("*****")
+        || line.contains("Saving model")
+        || line.contains("Traceback")
+}
+
+fn says_something(line: &str) -> bool {
+    line.bytes().any(|b| b.is_ascii_alphanumeric())
+}
+
+/// What sizes are called. Lines of a log resemble each other, so nearly every answer is known already.
+#[derive(Default)]
+struct Names {
+    words: Words,
+    known: HashMap<String, Option<(Rc<str>, Memory)>>,
+    asked: String,
+}
+
+/// Ways to call a size that are remembered; a log has dozens.
+const NAMES: usize = 4096;
+
+impl Names {
+    /// Calls with each size of a line that has a name: its value, its unit, its label.
+    fn each(&mut self, line: &str, mut each: impl FnMut(f64, Option<f64>, &Rc<str>, Memory)) {
+        let Names {
+            words,
+            known,
+            asked,
+        } = self;
+        let smi = line.trim_start().starts_with('|') && line.contains("MiB /");
+        each_size(line, words, |size| {
+            asked.clear();
+            asked.push(match (smi, size.factor.is_some()) {
+                (false, false) => 'n',
+                (false, true) => 'u',
+                (true, false) => 's',
+                (true, true) => 'S',
+            });
+            for word in size.near() {
+                asked.push_str(word);
+                asked.push(' ');
+            }
+            asked.push('|');
+            for word in size.far() {
+                asked.push_str(word);
+                asked.push(' ');
+            }
+            if !known.contains_key(asked.as_str()) {
+                if known.len() >= NAMES {
+                    known.clear();
+                }
+                let label = label_of(smi, &size.owned());
+                let label = label.map(|(key, memory)| (Rc::from(key), memory));
+                known.insert(asked.clone(), label);
+            }
+            if let Some((key, memory)) = &known[asked.as_str()] {
+                each(size.value, size.factor, key, *memory);
+            }
+        });
+    }
+}
+
+/// The kinds of sizes that a log prints.
+#[derive(Default)]
+struct Labels {
+    labels: Vec<Label>,
+    by_key: HashMap<Rc<str>, usize>,
+    names: Names,
+}
+
 /// The words that name a size, and what they say.
-fn label_of(line: &str, size: &Size) -> Option<(String, Memory)> {
+fn label_of(smi: bool, size: &Size) -> Option<(String, Memory)> {
     let mut named = size.near.clone();
     if named.is_empty() {
         named.clone_from(&size.far);
     }
-    let smi = line.trim_start().starts_with('|') && line.contains("MiB /");
     let gpu = smi || header::memory(&size.far).is_some_and(|m| m.meter == Meter::Gpu);
     let memory = match header::memory(&named) {
         Some(memory) => memory,
@@ -110,44 +268,50 @@ fn label_of(line: &str, size: &Size) -> Option<(String, Memory)> {
     Some((key, memory))
 }
 
-fn note(line: &str, labels: &mut Vec<Label>) {
-    let own = printed_step(line);
-    for size in sizes(line) {
-        let Some((key, memory)) = label_of(line, &size) else {
-            continue;
-        };
-        let at = match labels.iter().position(|l| l.key == key) {
-            Some(at) => at,
-            None if labels.len() >= LABELS => continue,
-            None => {
-                labels.push(Label {
-                    key,
-                    memory,
-                    count: 0,
-                    bare: false,
-                    values: (0.0, true, true),
-                    own: OwnSteps::default(),
-                });
-                labels.len() - 1
+impl Labels {
+    fn note(&mut self, line: &str, printed: impl Fn() -> Option<(u64, &'static str)>) {
+        let Labels {
+            labels,
+            by_key,
+            names,
+        } = self;
+        // Most lines have no size with a name, and need not be asked for their step.
+        let mut own = None;
+        names.each(line, |value, factor, key, memory| {
+            let at = match by_key.get(key) {
+                Some(at) => *at,
+                None if labels.len() >= LABELS => return,
+                None => {
+                    by_key.insert(Rc::clone(key), labels.len());
+                    labels.push(Label {
+                        key: key.as_ref().to_owned(),
+                        memory,
+                        count: 0,
+                        bare: false,
+                        values: (0.0, true, true),
+                        own: OwnSteps::default(),
+                    });
+                    labels.len() - 1
+                }
+            };
+            let label = &mut labels[at];
+            label.count += 1;
+            if let Some((step, word)) = *own.get_or_insert_with(&printed) {
+                label.own.fell |= label.own.count > 0 && step < label.own.last;
+                label.own.last = step;
+                label.own.word = word;
+                label.own.count += 1;
             }
-        };
-        let label = &mut labels[at];
-        label.count += 1;
-        if let Some((step, word)) = own {
-            label.own.fell |= label.own.count > 0 && step < label.own.last;
-            label.own.last = step;
-            label.own.word = word;
-            label.own.count += 1;
-        }
-        if size.factor.is_none() && memory.factor.is_none() {
-            label.bare = true;
-            let (max, pages, fours) = label.values;
-            label.values = (
-                max.max(size.value),
-                pages && size.value % 4096.0 == 0.0,
-                fours && size.value % 4.0 == 0.0,
-            );
-        }
+            if factor.is_none() && memory.factor.is_none() {
+                label.bare = true;
+                let (max, pages, fours) = label.values;
+                label.values = (
+                    max.max(value),
+                    pages && value % 4096.0 == 0.0,
+                    fours && value % 4.0 == 0.0,
+                );
+            }
+        });
     }
 }
 
@@ -210,16 +374,18 @@ fn bare_factor(label: &Label, options: &Options) -> Result<f64, ImportError> {
 }
 
 /// The second reading.
-struct Taker<'a> {
+struct Taker {
     steps: StepReader,
-    label: &'a Label,
+    label: Label,
     bare_factor: f64,
     mark: Mark,
     geometry: Geometry,
     clock: Clock,
-    taken: Vec<Taken>,
-    /// Where the attempts after the first begin.
-    attempts: Vec<usize>,
+    names: Names,
+    /// The last part of it is the last attempt.
+    taken: Kept<Taken>,
+    /// How often the job began anew.
+    restarts: usize,
     unread: usize,
 }
 
@@ -252,8 +418,8 @@ impl Clock {
     }
 }
 
-impl<'a> Taker<'a> {
-    fn new(steps: StepReader, label: &'a Label, bare_factor: f64) -> Taker<'a> {
+impl Taker {
+    fn new(steps: StepReader, label: Label, bare_factor: f64, names: Names) -> Taker {
         Taker {
             steps,
             label,
@@ -261,8 +427,9 @@ impl<'a> Taker<'a> {
             mark: Mark::default(),
             geometry: Geometry::default(),
             clock: Clock::default(),
-            taken: Vec::new(),
-            attempts: Vec::new(),
+            names,
+            taken: Kept::by(|taken| taken.bytes),
+            restarts: 0,
             unread: 0,
         }
     }
@@ -270,8 +437,9 @@ impl<'a> Taker<'a> {
     fn line(&mut self, line: &str) {
         let line = jobs_own(line);
         for mark in self.steps.line(line, Micros(0)) {
-            if mark.phase == Some(Phase::Start) && !self.taken.is_empty() {
-                self.attempts.push(self.taken.len());
+            if mark.phase == Some(Phase::Start) && self.taken.seen().0 > 0 {
+                self.taken.begin_part();
+                self.restarts += 1;
             }
             self.mark.step = mark.step.or(self.mark.step);
             self.mark.epoch = mark.epoch.or(self.mark.epoch);
@@ -283,17 +451,20 @@ impl<'a> Taker<'a> {
         }
         let seconds = self.clock.read(line).or((self.clock.first.is_some())
             .then_some(self.clock.last - self.clock.first.unwrap_or(0.0)));
-        let size = sizes(line).into_iter().find_map(|size| {
-            let (key, memory) = label_of(line, &size)?;
-            (key == self.label.key).then_some((size, memory))
+        let mut found = None;
+        let wanted = self.label.key.as_str();
+        self.names.each(line, |value, factor, key, memory| {
+            if found.is_none() && &**key == wanted {
+                found = Some((value, factor, memory));
+            }
         });
-        let Some((size, memory)) = size else {
-            self.unread += usize::from(line.bytes().any(|b| b.is_ascii_alphanumeric()));
+        let Some((value, factor, memory)) = found else {
+            self.unread += usize::from(says_something(line));
             return;
         };
         let word = |name: &str| self.label.key.split(' ').any(|w| w == name);
         let kernel = word("rss") && (word("vm") || word("anon"));
-        let factor = match size.factor.or(memory.factor) {
+        let factor = match factor.or(memory.factor) {
             // The kernel's kB are 1,024 bytes.
             Some(factor) if kernel && factor == 1e3 => 1024.0,
             Some(factor) => factor,
@@ -301,7 +472,7 @@ impl<'a> Taker<'a> {
         };
         self.taken.push(Taken {
             step: match self.label.says_its_step() {
-                Some(_) => printed_step(line).map(|(step, _)| step),
+                Some(_) => self.steps.printed(line).map(|(step, _)| step),
                 None => self.mark.step,
             },
             epoch: self.mark.epoch,
@@ -310,7 +481,7 @@ impl<'a> Taker<'a> {
                 .mark
                 .phase
                 .filter(|p| matches!(p, Phase::Train | Phase::Eval | Phase::Save)),
-            bytes: size.value * factor,
+            bytes: value * factor,
         });
     }
 
@@ -321,7 +492,10 @@ impl<'a> Taker<'a> {
             notes += ", parts of an epoch are no steps (give --epoch-steps)";
         }
         let points = self.points(&on)?;
-        let before = self.taken.len() - points.len();
+        let before = self.taken.values().len() - points.len();
+        let (seen, _) = self.taken.seen();
+        let thinned = self.taken.thinned();
+        let (points, order) = order::settled(points, on.axis)?;
         if before > 0 {
             notes += &format!(", {before} sizes before the first step left out");
         }
@@ -332,8 +506,8 @@ impl<'a> Taker<'a> {
         };
         Ok(Imported {
             how: format!(
-                "{} points: {}, sizes from {shown}{notes}{}",
-                points.len(),
+                "{} points: {}, sizes from {shown}{notes}{}{thinned}{order}",
+                seen - before,
                 self.says_where(&on),
                 super::skipped(self.unread)
             ),
@@ -355,29 +529,29 @@ impl<'a> Taker<'a> {
     /// Keeps the last attempt where it is most of the log. Whether the step counter can be the axis, and what
     /// is to be said of it.
     fn last_attempt(&mut self) -> (bool, String) {
-        let total = self.taken.len();
-        let Some(last) = self.attempts.last().copied() else {
+        let restarts = self.restarts;
+        if restarts == 0 {
             return (true, String::new());
-        };
-        if (total - last) * 2 >= total {
-            self.taken.drain(..last);
-            let attempts = self.attempts.len() + 1;
+        }
+        let (total, last) = self.taken.seen();
+        if last * 2 >= total {
+            self.taken.forget_all_but_the_last_part();
+            let attempts = restarts + 1;
             return (true, format!(", the last of {attempts} attempts"));
         }
         // A counter that starts over again and again is no axis.
-        let restarts = self.attempts.len();
         let note = format!(", the step counter restarts {restarts} times and is not used");
         (false, note)
     }
 
     fn axis(&self, stepped: bool, options: &Options) -> OnAxis {
         let distinct = |value: &dyn Fn(&Taken) -> Option<f64>| {
-            let mut values = self.taken.iter().filter_map(value);
+            let mut values = self.taken.values().iter().filter_map(value);
             let first = values.next();
             first.is_some() && values.any(|v| Some(v) != first)
         };
         let by_step = stepped && distinct(&|t| t.step.map(|s| s as f64));
-        let epochs = self.taken.iter().filter_map(|t| t.epoch);
+        let epochs = self.taken.values().iter().filter_map(|t| t.epoch);
         let whole_epochs = epochs.into_iter().all(|epoch| epoch.fract() == 0.0);
         let per_epoch = options.epoch_steps.or(self.geometry.steps_per_epoch());
         let epoch_factor = if whole_epochs { Some(1.0) } else { per_epoch };
@@ -414,7 +588,13 @@ impl<'a> Taker<'a> {
                 phase: taken.phase,
             })
         };
-        let points: Vec<Point> = self.taken.iter().enumerate().filter_map(point).collect();
+        let points: Vec<Point> = self
+            .taken
+            .values()
+            .iter()
+            .enumerate()
+            .filter_map(point)
+            .collect();
         if points.is_empty() {
             let counted = match on.axis {
                 Axis::Step => "steps",

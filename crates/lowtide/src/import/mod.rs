@@ -4,14 +4,19 @@
 //! and what is ambiguous is refused with a hint instead of guessed.
 
 mod csv;
+mod feed;
 mod header;
 mod jsonl;
+mod kept;
 mod log;
 mod mprof;
+mod order;
 mod psrecord;
 mod size;
 mod table;
 mod time;
+
+pub(crate) use feed::Feed;
 
 use lowtide_core::mark::Geometry;
 use lowtide_core::point::Track;
@@ -77,30 +82,30 @@ impl ImportError {
     }
 }
 
-/// How much of the start decides which format a file has.
-const LOOK: usize = 64 * 1024;
-
-/// Reads a series from the bytes of a file called `name`.
-pub(crate) fn read(bytes: &[u8], name: &str, options: &Options) -> Result<Imported, ImportError> {
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    let start = &bytes[..bytes.len().min(LOOK)];
+/// Reads a series from a file called `name`, or from what stands for one.
+pub(crate) fn read(
+    feed: &mut Feed<'_>,
+    name: &str,
+    options: &Options,
+) -> Result<Imported, ImportError> {
+    let start = feed.start();
     if start.iter().all(u8::is_ascii_whitespace) {
         return Err(ImportError::new("it is empty"));
     }
     refuse_binary(start)?;
     if mprof::is(start) {
-        return mprof::read(bytes, name, options);
+        return mprof::read(feed, name, options);
     }
     if psrecord::is(start) {
-        return psrecord::read(bytes, name);
+        return psrecord::read(feed, name);
     }
     if jsonl::is(start) {
-        return jsonl::read(bytes, name, options);
+        return jsonl::read(feed, name, options);
     }
     if let Some(shape) = csv::shape(start) {
-        return csv::read(bytes, name, &shape, options);
+        return csv::read(feed, name, &shape, options);
     }
-    log::read(bytes, name, options)
+    log::read(feed, name, options)
 }
 
 /// Text has no zero bytes; recordings, archives and columnar files do.
@@ -113,6 +118,17 @@ fn refuse_binary(start: &[u8]) -> Result<(), ImportError> {
         _ => return Ok(()),
     };
     Err(ImportError::new("it is binary, not a table or a log").hint(hint))
+}
+
+/// Names that are told where one is to be chosen: of thousands nobody reads all.
+const LISTED: usize = 20;
+
+/// "a, b, c and 7 more"
+fn listed(names: &[String]) -> String {
+    match names.len().checked_sub(LISTED) {
+        None | Some(0) => names.join(", "),
+        Some(more) => format!("{} and {more} more", names[..LISTED].join(", ")),
+    }
 }
 
 /// "1 line skipped", "2 lines skipped", or nothing.

@@ -4,7 +4,11 @@
 use lowtide_core::point::{Point, Track};
 use lowtide_core::verdict::{Axis, Meter};
 
-use super::{ImportError, Imported, Options};
+use super::kept::Kept;
+use super::{Feed, ImportError, Imported, Options, order};
+
+/// Children that are told apart; a tree has some dozens.
+const CHILDREN: usize = 500;
 
 pub(super) fn is(start: &[u8]) -> bool {
     start
@@ -34,45 +38,52 @@ fn nothing_read(wanted: Option<&str>, children: &[String]) -> ImportError {
     if children.is_empty() {
         return error;
     }
-    let names = children.join(", ");
+    let names = super::listed(children);
     error.hint(format!("children: --column with one of {names}"))
 }
 
 /// The main process, or with `--column N` the child of that number.
-pub(super) fn read(bytes: &[u8], name: &str, options: &Options) -> Result<Imported, ImportError> {
+pub(super) fn read(
+    feed: &mut Feed<'_>,
+    name: &str,
+    options: &Options,
+) -> Result<Imported, ImportError> {
     let wanted = options
         .column
         .as_deref()
         .filter(|c| *c != "MEM")
         .map(|c| c.trim_start_matches("CHLD").trim());
-    let mut points = Vec::new();
+    let mut points = Kept::by(|point: &Point| point.bytes);
     let mut children: Vec<String> = Vec::new();
     let mut skipped = 0;
     let mut first = None;
-    for line in bytes.split(|b| *b == b'\n') {
-        match reading(line) {
-            Some((child, size, time)) => {
-                if let Some(child) = child
-                    && !children.iter().any(|c| c == child)
-                {
-                    children.push(child.to_owned());
-                }
-                if child == wanted {
-                    let origin = *first.get_or_insert(time);
-                    points.push(Point::new(time - origin, size * 1024.0 * 1024.0));
-                }
+    feed.each_line(|line| match reading(line) {
+        Some((child, size, time)) => {
+            // Mostly that of the line before.
+            if let Some(child) = child
+                && children.len() < CHILDREN
+                && !children.iter().rev().any(|c| c == child)
+            {
+                children.push(child.to_owned());
             }
-            None => {
-                let known = [&b"CMDLINE"[..], b"FUNC"]
-                    .iter()
-                    .any(|w| line.starts_with(w));
-                skipped += usize::from(!known && !line.trim_ascii().is_empty());
+            if child == wanted {
+                let origin = *first.get_or_insert(time);
+                points.push(Point::new(time - origin, size * 1024.0 * 1024.0));
             }
         }
-    }
-    if points.is_empty() {
+        None => {
+            let known = [&b"CMDLINE"[..], b"FUNC"]
+                .iter()
+                .any(|w| line.starts_with(w));
+            skipped += usize::from(!known && !line.trim_ascii().is_empty());
+        }
+    })?;
+    let (seen, _) = points.seen();
+    if seen == 0 {
         return Err(nothing_read(wanted, &children));
     }
+    let thinned = points.thinned();
+    let (points, order) = order::settled(points.values().to_vec(), Axis::Time)?;
     let whose = match wanted {
         Some(child) => format!("child {child}"),
         None if children.is_empty() => "MEM lines".to_owned(),
@@ -83,8 +94,7 @@ pub(super) fn read(bytes: &[u8], name: &str, options: &Options) -> Result<Import
     };
     Ok(Imported {
         how: format!(
-            "{} points of mprof: {whose} in MiB, seconds from the first{}",
-            points.len(),
+            "{seen} points of mprof: {whose} in MiB, seconds from the first{}{thinned}{order}",
             super::skipped(skipped)
         ),
         track: Track {

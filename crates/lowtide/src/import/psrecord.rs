@@ -4,7 +4,8 @@
 use lowtide_core::point::{Point, Track};
 use lowtide_core::verdict::{Axis, Meter};
 
-use super::{ImportError, Imported};
+use super::kept::Kept;
+use super::{Feed, ImportError, Imported, order};
 
 pub(super) fn is(start: &[u8]) -> bool {
     real_column(&first_line(start)).is_some()
@@ -27,15 +28,16 @@ fn real_column(line: &str) -> Option<(usize, char)> {
     names.contains("Elapsed time").then_some((columns, ' '))
 }
 
-pub(super) fn read(bytes: &[u8], name: &str) -> Result<Imported, ImportError> {
-    let (real, separator) = real_column(&first_line(bytes))
+pub(super) fn read(feed: &mut Feed<'_>, name: &str) -> Result<Imported, ImportError> {
+    let (real, separator) = real_column(&first_line(feed.start()))
         .ok_or_else(|| ImportError::new("it does not begin as psrecord's logs do"))?;
-    let mut points = Vec::new();
+    let mut points = Kept::by(|point: &Point| point.bytes);
     let mut skipped = 0;
-    for line in bytes.split(|b| *b == b'\n').skip(1) {
+    let mut header_left = true;
+    feed.each_line(|line| {
         let line = String::from_utf8_lossy(line);
-        if line.trim().is_empty() || line.starts_with('#') {
-            continue;
+        if std::mem::take(&mut header_left) || line.trim().is_empty() || line.starts_with('#') {
+            return;
         }
         let cells: Vec<f64> = line
             .split(separator)
@@ -48,14 +50,16 @@ pub(super) fn read(bytes: &[u8], name: &str) -> Result<Imported, ImportError> {
             }
             _ => skipped += 1,
         }
-    }
-    if points.is_empty() {
+    })?;
+    let (seen, _) = points.seen();
+    if seen == 0 {
         return Err(ImportError::new("the psrecord log has no readings"));
     }
+    let thinned = points.thinned();
+    let (points, order) = order::settled(points.values().to_vec(), Axis::Time)?;
     Ok(Imported {
         how: format!(
-            "{} points of psrecord: seconds and real memory in MiB{}",
-            points.len(),
+            "{seen} points of psrecord: seconds and real memory in MiB{}{thinned}{order}",
             super::skipped(skipped)
         ),
         track: Track {

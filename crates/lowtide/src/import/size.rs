@@ -2,8 +2,6 @@
 
 use lowtide_core::units::unit_factor;
 
-use super::header::words;
-
 /// A number that is, or may be, an amount of memory.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Size {
@@ -32,6 +30,11 @@ const CHANGES: [&str; 9] = [
     "leaked",
 ];
 
+fn is_change(word: &str) -> bool {
+    // Most words have another beginning.
+    word.starts_with(['d', 'g', 'i', 'c', 'l']) && CHANGES.contains(&word)
+}
+
 /// A whole text that is a number, perhaps with a unit: `5,552 MB` -> (5552, Some(1e6)).
 pub(super) fn parse(text: &str) -> Option<(f64, Option<f64>)> {
     let text = text.trim();
@@ -43,14 +46,24 @@ pub(super) fn parse(text: &str) -> Option<(f64, Option<f64>)> {
     Some((value, Some(unit_factor(rest)?)))
 }
 
-/// Every number of a line that has a unit of size, or no unit but words before it.
-pub(super) fn sizes(line: &str) -> Vec<Size> {
-    if let Some(size) = free(line) {
-        return vec![size];
+/// Calls for every number of a line that has a unit of size, or no unit but words before it. Each byte of
+/// the line is looked at a few times, however many numbers there are.
+pub(super) fn each_size(line: &str, words: &mut Words, mut each: impl FnMut(&Found<'_>)) {
+    words.clear();
+    if let Some((value, factor)) = free(line) {
+        words.take("mem used", false);
+        return each(&Found {
+            value,
+            factor: Some(factor),
+            words,
+            near: 0,
+            far: 0,
+        });
     }
     let bytes = line.as_bytes();
-    let mut found = Vec::new();
-    let (mut near_from, mut far_from, mut at) = (0, 0, 0);
+    // Where the text begins that may name the next number, and the words since the last size.
+    let (mut near_from, mut far, mut at) = (0, 0, 0);
+    let mut behind_number = false;
     while at < bytes.len() {
         let starts = bytes[at].is_ascii_digit()
             && (at == 0
@@ -74,37 +87,152 @@ pub(super) fn sizes(line: &str) -> Vec<Size> {
         };
         let sign = line[..at].chars().next_back();
         let near_text = &line[near_from..at];
-        let near = last_words(near_text);
+        let near = words.len();
+        words.take(near_text, behind_number);
         let change = matches!(sign, Some('+'))
             || (sign == Some('-') && near_text.ends_with(" -"))
-            || near.iter().any(|w| CHANGES.contains(&w.as_str()));
+            || words.last(near, false).any(is_change);
         let percent = line[end..].trim_start().starts_with('%');
         let total = near_text.trim() == "/" && factor.is_some();
         let glued =
             factor.is_none() && line[end..].starts_with(|c: char| c.is_alphabetic() || c == ':');
         if !is_rate && !change && !percent && !total && !glued {
-            found.push(Size {
+            each(&Found {
                 value,
                 factor,
+                words,
                 near,
-                far: last_words(&line[far_from..at]),
+                far,
             });
         }
         at = after.max(end);
         near_from = at;
+        behind_number = factor.is_none();
         if factor.is_some() {
             // `1234MiB / 15360MiB`: the second is the whole.
-            far_from = at;
+            far = words.len();
         }
     }
-    found
 }
 
-fn last_words(text: &str) -> Vec<String> {
-    let mut words = words(text);
-    words.retain(|w| !w.starts_with(|c: char| c.is_ascii_digit()));
-    words.drain(..words.len().saturating_sub(WORDS));
-    words
+/// A size in a line, and the words of the line so far.
+pub(super) struct Found<'w> {
+    pub value: f64,
+    pub factor: Option<f64>,
+    words: &'w Words,
+    near: usize,
+    far: usize,
+}
+
+impl Found<'_> {
+    /// The words since the previous number.
+    pub(super) fn near(&self) -> impl Iterator<Item = &str> {
+        self.words.last(self.near, false)
+    }
+
+    /// The words since the previous size.
+    pub(super) fn far(&self) -> impl Iterator<Item = &str> {
+        self.words.last(self.far, true)
+    }
+
+    pub(super) fn owned(&self) -> Size {
+        let owned = |words: &mut dyn Iterator<Item = &str>| words.map(str::to_owned).collect();
+        Size {
+            value: self.value,
+            factor: self.factor,
+            near: owned(&mut self.near()),
+            far: owned(&mut self.far()),
+        }
+    }
+}
+
+/// The words of a line before its numbers, as [`super::header::words`] cuts them. Used for line after line,
+/// so that no word needs memory of its own.
+#[derive(Default)]
+pub(super) struct Words {
+    text: String,
+    words: Vec<Word>,
+}
+
+struct Word {
+    from: usize,
+    to: usize,
+    /// It stands right behind a number, as in `12abc`: from further away it is a part of that.
+    glued: bool,
+}
+
+impl Words {
+    fn clear(&mut self) {
+        self.text.clear();
+        self.words.clear();
+    }
+
+    fn len(&self) -> usize {
+        self.words.len()
+    }
+
+    /// The last few from the one of that number on.
+    fn last(&self, first: usize, from_afar: bool) -> impl Iterator<Item = &str> {
+        let words = &self.words[first..];
+        let fits = move |word: &&Word| !(from_afar && word.glued);
+        // Where the few begin.
+        let few = words.iter().enumerate().rev();
+        let few = few.filter(move |(_, word)| fits(word)).take(WORDS);
+        let begin = few.last().map_or(words.len(), |(nth, _)| nth);
+        let shown = words[begin..].iter().filter(fits);
+        shown.map(|word| &self.text[word.from..word.to])
+    }
+
+    /// Takes in a stretch of text without numbers; it may stand right behind one.
+    fn take(&mut self, text: &str, behind_number: bool) {
+        let glued = |c: char| c.is_alphanumeric() && !c.is_uppercase();
+        let mut glued = behind_number && text.starts_with(glued);
+        let first = self.words.len();
+        let mut joinable = false;
+        let mut from = self.text.len();
+        let mut was_lower = false;
+        for c in text.chars() {
+            if !c.is_alphanumeric() || (c.is_uppercase() && was_lower) {
+                self.end_word(first, from, glued, &mut joinable);
+                if self.text.len() > from {
+                    glued = false;
+                }
+                from = self.text.len();
+            }
+            if c.is_ascii() {
+                if c.is_ascii_alphanumeric() {
+                    self.text.push(c.to_ascii_lowercase());
+                }
+            } else if c.is_alphanumeric() {
+                self.text.extend(c.to_lowercase());
+            }
+            was_lower = c.is_lowercase() || c.is_ascii_digit();
+        }
+        self.end_word(first, from, glued, &mut joinable);
+    }
+
+    fn end_word(&mut self, first: usize, from: usize, glued: bool, joinable: &mut bool) {
+        let word = &self.text[from..];
+        if word.is_empty() {
+            return;
+        }
+        if word.starts_with(|c: char| c.is_ascii_digit()) {
+            *joinable = false;
+            return;
+        }
+        let to = self.text.len();
+        // `GiB` and `MiB` fall apart at the capital B: put them together again.
+        if word == "b"
+            && *joinable
+            && let Some(last) = self.words[first..].last_mut()
+            && unit_factor(&self.text[last.from..to]).is_some()
+        {
+            last.to = to;
+            return;
+        }
+        *joinable = true;
+        self.words.push(Word { from, to, glued });
+    }
 }
 
 /// Digits with thousands separators and a fraction, and their length.
@@ -127,12 +255,12 @@ fn number(bytes: &[u8]) -> Option<(f64, usize)> {
     if bytes.get(end) == Some(&b'.') && digits(end + 1) > 0 {
         end += 1 + digits(end + 1);
     }
-    let text: String = bytes[..end]
-        .iter()
-        .filter(|b| **b != b',')
-        .map(|b| char::from(*b))
-        .collect();
-    Some((text.parse().ok()?, end))
+    let digits = std::str::from_utf8(&bytes[..end]).ok()?;
+    let value = match digits.contains(',') {
+        true => digits.replace(',', "").parse(),
+        false => digits.parse(),
+    };
+    Some((value.ok()?, end))
 }
 
 /// A unit behind a number, with at most one blank between, and where it ends.
@@ -168,7 +296,7 @@ fn of_a_whole(line: &str, end: usize) -> Option<(f64, usize)> {
 }
 
 /// The `Mem:` line of `free`: total, used, … in a unit that its flag chose and the line does not say.
-fn free(line: &str) -> Option<Size> {
+fn free(line: &str) -> Option<(f64, f64)> {
     let rest = line.trim_start().strip_prefix("Mem:")?;
     let cells: Vec<(f64, Option<f64>)> = rest.split_whitespace().map_while(parse).collect();
     let [(total, _), (used, unit), _, ..] = cells.as_slice() else {
@@ -182,13 +310,7 @@ fn free(line: &str) -> Option<Size> {
         t if t < 5e9 => KIB,
         _ => 1.0,
     });
-    let near = vec!["mem".to_owned(), "used".to_owned()];
-    Some(Size {
-        value: *used,
-        factor: Some(factor),
-        far: near.clone(),
-        near,
-    })
+    Some((*used, factor))
 }
 
 #[cfg(test)]
@@ -197,10 +319,47 @@ mod tests {
 
     #[track_caller]
     fn found(line: &str) -> Vec<(f64, Option<f64>, String)> {
-        sizes(line)
-            .into_iter()
-            .map(|s| (s.value, s.factor, s.near.join(" ")))
-            .collect()
+        let mut found = Vec::new();
+        each_size(line, &mut Words::default(), |size| {
+            let size = size.owned();
+            found.push((size.value, size.factor, size.near.join(" ")));
+        });
+        found
+    }
+
+    /// As the words of a whole stretch of text are cut.
+    #[test]
+    fn words_are_cut_as_in_names() {
+        for text in [
+            "RAM: ",
+            "rssBytes",
+            "mem [GiB] of ",
+            "Mem GiB, MiB b",
+            "a1 2b c_D.e",
+            "éÉ ßS ",
+            " one two three four five six seven eight ",
+        ] {
+            let mut words = Words::default();
+            words.take(text, false);
+            let cut: Vec<&str> = words.last(0, false).collect();
+            let mut expected = super::super::header::words(text);
+            expected.retain(|w| !w.starts_with(|c: char| c.is_ascii_digit()));
+            expected.drain(..expected.len().saturating_sub(WORDS));
+            assert_eq!(cut, expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_size_is_named_from_afar_when_nothing_is_near() {
+        let far = |line: &str| {
+            let mut far = Vec::new();
+            each_size(line, &mut Words::default(), |size| {
+                far.push(size.owned().far.join(" "))
+            });
+            far
+        };
+        assert_eq!(far("gpu 3 | 12 MB | 9"), ["gpu", "gpu", ""]);
+        assert_eq!(far("gpu 0abc 7"), ["gpu"]);
     }
 
     #[test]

@@ -5,7 +5,8 @@ use lowtide_core::point::{Point, Track};
 use lowtide_core::verdict::{Axis, Meter};
 
 use super::header::{self, Column, Memory};
-use super::{ImportError, Imported, Options, size, time};
+use super::kept::Kept;
+use super::{ImportError, Imported, Options, order, size, time};
 
 /// Which columns are read, and as what.
 #[derive(Clone, Debug)]
@@ -42,7 +43,7 @@ pub(super) fn plan(
         Some(Column::Time(scale)) => *scale,
         _ => None,
     };
-    let listed = || names.join(", ");
+    let listed = || super::listed(&names);
     let (axis, x) = match options.axis {
         Some(Axis::Sample) => (Axis::Sample, None),
         Some(Axis::Step) => {
@@ -102,7 +103,7 @@ fn value_column(
             .map(|at| (at, memory_of(names, kinds, at)))
             .ok_or_else(|| {
                 ImportError::new(format!("there is no column `{wanted}`"))
-                    .hint(format!("the columns are: {}", names.join(", ")))
+                    .hint(format!("the columns are: {}", super::listed(names)))
             });
     }
     let usable = |at: &usize| numeric.get(*at) == Some(&true) && Some(*at) != x;
@@ -125,14 +126,14 @@ fn value_column(
         ([], _) => Err(
             ImportError::new("no column looks like memory").hint(format!(
                 "name one: --column NAME, out of {}",
-                names.join(", ")
+                super::listed(names)
             )),
         ),
         (several, _) => {
-            let names: Vec<&str> = several.iter().map(|(at, _)| names[*at].as_str()).collect();
+            let names: Vec<String> = several.iter().map(|(at, _)| names[*at].clone()).collect();
             Err(ImportError::new(format!(
                 "several columns look like memory: {}",
-                names.join(", ")
+                super::listed(&names)
             ))
             .hint(format!("choose one: --column '{}'", names[0])))
         }
@@ -172,7 +173,7 @@ fn memory_of(names: &[String], kinds: &[Column], at: usize) -> Memory {
 pub(super) struct Rows {
     plan: Plan,
     /// x, value, seconds; as written.
-    rows: Vec<(f64, f64, f64)>,
+    rows: Kept<(f64, f64, f64)>,
     skipped: usize,
     /// Times were written as dates or clocks, and the last one, to see midnight.
     dates: bool,
@@ -220,10 +221,10 @@ impl Place {
 }
 
 impl Rows {
-    pub(super) fn new(plan: Plan, expected: usize) -> Rows {
+    pub(super) fn new(plan: Plan) -> Rows {
         Rows {
             plan,
-            rows: Vec::with_capacity(expected),
+            rows: Kept::by(|(_, value, _)| *value),
             skipped: 0,
             dates: false,
             owners: Vec::new(),
@@ -247,7 +248,7 @@ impl Rows {
         }
         self.sized |= sized;
         let x = match (self.plan.x, x) {
-            (None, _) => self.rows.len() as f64,
+            (None, _) => self.rows.seen().0 as f64,
             (Some(_), Some(Place::Number(x))) => x,
             (Some(_), Some(Place::Date(x))) => {
                 self.dates = true;
@@ -282,13 +283,13 @@ impl Rows {
         let value_name = &plan.names[plan.value];
         let (factor, unit) = self.unit(options)?;
         let (scale, origin) = self.time_scale();
-        let seconds_origin = self.rows.iter().map(|r| r.2).find(|s| s.is_finite());
+        let rows = self.rows.values();
+        let seconds_origin = rows.iter().map(|r| r.2).find(|s| s.is_finite());
         let seconds_origin = seconds_origin.unwrap_or(0.0);
         let seconds_scale = plan
             .seconds_scale
             .unwrap_or_else(|| time::epoch_factor(seconds_origin));
-        let points: Vec<Point> = self
-            .rows
+        let points = rows
             .iter()
             .map(|&(x, value, seconds)| Point {
                 x: (x - origin) * scale,
@@ -299,14 +300,16 @@ impl Rows {
                 phase: None,
             })
             .collect();
+        let (points, order) = order::settled(points, plan.axis)?;
         let from = match plan.x {
             Some(x) => format!("{} from column `{}`", axis_word(plan.axis), plan.names[x]),
             None => "rows numbered".to_owned(),
         };
         let how = format!(
-            "{} points: {from}, sizes from column `{value_name}` in {unit}{}",
-            points.len(),
-            super::skipped(self.skipped)
+            "{} points: {from}, sizes from column `{value_name}` in {unit}{}{}{order}",
+            self.rows.seen().0,
+            super::skipped(self.skipped),
+            self.rows.thinned()
         );
         Ok(Imported {
             track: Track {
@@ -324,17 +327,17 @@ impl Rows {
     /// Whether the rows make one series.
     fn is_one_table(&self) -> Result<(), ImportError> {
         let names = &self.plan.names;
-        if self.rows.is_empty() {
+        let (seen, _) = self.rows.seen();
+        if seen == 0 {
             return Err(ImportError::new(format!(
                 "no row has a number in column `{}`",
                 names[self.plan.value]
             )));
         }
-        if self.skipped > self.rows.len() {
+        if self.skipped > seen {
             return Err(ImportError::new(format!(
-                "only {} of {} rows could be read as a table",
-                self.rows.len(),
-                self.rows.len() + self.skipped
+                "only {seen} of {} rows could be read as a table",
+                seen + self.skipped
             ))
             .hint("is it a table? name the memory column with --column NAME"));
         }
@@ -358,7 +361,7 @@ impl Rows {
         if let Some(factor) = self.plan.memory.factor {
             return Ok((factor, unit_name(factor).to_owned()));
         }
-        match header::unit_by_values(self.rows.iter().map(|r| r.1)) {
+        match header::unit_by_values(self.rows.values().iter().map(|r| r.1)) {
             Some((factor, unit)) => Ok((factor, format!("{unit} (by their size)"))),
             None => Err(ImportError::new(format!(
                 "column `{}` does not say its unit",
@@ -370,7 +373,7 @@ impl Rows {
 
     /// Seconds per unit of x, and where x begins.
     fn time_scale(&self) -> (f64, f64) {
-        let first = self.rows[0].0;
+        let first = self.rows.values()[0].0;
         match (self.plan.axis, self.plan.scale) {
             (Axis::Time, _) if self.dates => (1.0, first),
             // An epoch, in whichever unit, begins at its first row.

@@ -6,6 +6,10 @@ use lowtide_core::verdict::Meter;
 
 use super::*;
 
+fn read(bytes: &[u8], name: &str, options: &Options) -> Result<Imported, ImportError> {
+    super::read(&mut Feed::bytes(bytes), name, options)
+}
+
 fn import(text: &str) -> Imported {
     read(text.as_bytes(), "x", &Options::default()).unwrap_or_else(|e| panic!("{e}: {text}"))
 }
@@ -365,4 +369,135 @@ proptest! {
     fn no_bytes_break_the_readers(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
         let _ = read(&bytes, "x", &Options::default());
     }
+}
+
+/// Gives a text a few bytes at a time, as pipes do.
+struct Pieces<'a> {
+    rest: &'a [u8],
+    sizes: std::iter::Cycle<std::vec::IntoIter<usize>>,
+}
+
+impl std::io::Read for Pieces<'_> {
+    fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
+        let wanted = self.sizes.next().unwrap_or(1).min(out.len());
+        let (now, rest) = self.rest.split_at(wanted.min(self.rest.len()));
+        out[..now.len()].copy_from_slice(now);
+        self.rest = rest;
+        Ok(now.len())
+    }
+}
+
+fn in_pieces(bytes: &[u8], sizes: Vec<usize>) -> Result<Imported, ImportError> {
+    let sizes = sizes.into_iter().cycle();
+    let mut feed = Feed::stream(Pieces { rest: bytes, sizes }).unwrap();
+    super::read(&mut feed, "x", &Options::default())
+}
+
+#[track_caller]
+fn same(whole: Result<Imported, ImportError>, pieces: Result<Imported, ImportError>) {
+    match (whole, pieces) {
+        (Ok(whole), Ok(pieces)) => {
+            assert_eq!(whole.how, pieces.how);
+            assert_eq!(whole.track, pieces.track);
+            assert_eq!(whole.geometry, pieces.geometry);
+            assert_eq!(whole.total_steps, pieces.total_steps);
+        }
+        (whole, pieces) => assert_eq!(whole.err(), pieces.err()),
+    }
+}
+
+#[test]
+fn captured_files_are_read_alike_whole_and_in_pieces() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/logs");
+    for file in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
+        let bytes = std::fs::read(file.path()).unwrap();
+        let whole = || read(&bytes, "x", &Options::default());
+        same(whole(), in_pieces(&bytes, vec![4096]));
+        same(whole(), in_pieces(&bytes, vec![1, 7, 100_000]));
+    }
+}
+
+proptest! {
+    #[test]
+    fn pieces_of_any_size_are_read_as_the_whole(
+        pieces in prop::collection::vec(piece(), 0..30),
+        sizes in prop::collection::vec(1usize..40, 1..5),
+    ) {
+        let text = pieces.concat();
+        let whole = read(text.as_bytes(), "x", &Options::default());
+        same(whole, in_pieces(text.as_bytes(), sizes));
+    }
+}
+
+/// Lines that a reader of every number with all the words before it would need hours for.
+#[test]
+fn many_numbers_and_many_columns_take_no_longer_than_their_bytes() {
+    let array: String = (0..2000).map(|n| format!("{n}.5, ")).collect();
+    let log: String = (0..400)
+        .map(|step| format!("step {step}: RAM {} MB\nweights [{array}]\n", 1000 + step))
+        .collect();
+    let imported = import(&log);
+    assert_eq!(imported.track.points.len(), 400);
+    let row = |first: &str| format!("{first}{}\n", ",7".repeat(12_000));
+    let names: String = (0..12_000).map(|n| format!(",loss{n}")).collect();
+    let table: String = (0..200)
+        .map(|step| row(&format!("{step},{}", 500 + step)))
+        .collect();
+    let imported = import(&format!("step,rss_mb{names}\n{table}"));
+    assert_eq!(imported.track.points.len(), 200);
+    let objects: String = (0..100)
+        .map(|step| {
+            let fields: String = (0..12_000).map(|n| format!(",\"loss{n}\":7")).collect();
+            format!("{{\"step\":{step},\"rss_mb\":{}{fields}}}\n", 500 + step)
+        })
+        .collect();
+    assert_eq!(import(&objects).track.points.len(), 100);
+}
+
+#[test]
+fn a_clock_that_goes_back_is_said_or_refused() {
+    let rows = |times: &mut dyn Iterator<Item = i32>| -> String {
+        let rows = times.enumerate();
+        let rows = rows.map(|(nth, t)| format!("{t},{}\n", 1000 + 10 * nth));
+        "time_s,rss_mb\n".to_owned() + &rows.collect::<String>()
+    };
+    // Steady growth, in times that go on from half an hour ago: sorted, it was a flat saw.
+    let set_back = rows(&mut (0..100).chain(50..250));
+    assert!(refused(&set_back, &Options::default()).hint.is_some());
+    let ordered = Options {
+        axis: Some(Axis::Sample),
+        ..Options::default()
+    };
+    assert!(read(set_back.as_bytes(), "x", &ordered).is_ok());
+    let restarted = import(&rows(&mut (0..100).chain(0..200)));
+    assert_eq!(restarted.track.points.len(), 200);
+    assert!(
+        restarted.how.contains("the last of 2 attempts"),
+        "{}",
+        restarted.how
+    );
+    let log = |times: &mut dyn Iterator<Item = u32>| -> String {
+        let clock = |t: u32| {
+            format!(
+                "2026-11-15 {:02}:{:02}:{:02}",
+                10 + t / 3600,
+                t / 60 % 60,
+                t % 60
+            )
+        };
+        let lines = times.enumerate();
+        let lines = lines.map(|(nth, t)| format!("{} RAM {} MB\n", clock(t), 1000 + 10 * nth));
+        lines.collect()
+    };
+    let set_back = log(&mut (0..1000).step_by(10).chain((500..3000).step_by(10)));
+    assert!(
+        refused(&set_back, &Options::default())
+            .message
+            .contains("go back")
+    );
+    assert!(
+        !import(&log(&mut (0..1000).step_by(10)))
+            .how
+            .contains("back")
+    );
 }

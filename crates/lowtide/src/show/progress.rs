@@ -6,6 +6,8 @@
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
+use lowtide_core::units::show_bytes;
+
 use super::style::{Paint, Style};
 
 /// Shorter work needs no bar: it would only flicker.
@@ -17,7 +19,8 @@ const BAR: usize = 30;
 
 pub(crate) struct Progress {
     what: String,
-    total: u64,
+    /// None when nobody knows where it ends: then `done` counts bytes.
+    total: Option<u64>,
     /// None when nobody would see it.
     style: Option<Style>,
     next: Instant,
@@ -27,6 +30,15 @@ pub(crate) struct Progress {
 impl Progress {
     /// Work of so many parts begins.
     pub(crate) fn new(what: impl Into<String>, total: u64) -> Progress {
+        Progress::begin(what.into(), Some(total))
+    }
+
+    /// Reading begins, of what ends nobody knows where.
+    pub(crate) fn endless(what: impl Into<String>) -> Progress {
+        Progress::begin(what.into(), None)
+    }
+
+    fn begin(what: String, total: Option<u64>) -> Progress {
         let stderr = std::io::stderr();
         let wish = std::env::var("LOWTIDE_PROGRESS").unwrap_or_default();
         let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
@@ -37,7 +49,7 @@ impl Progress {
             AFTER
         };
         let mut progress = Progress {
-            what: what.into(),
+            what,
             total,
             style: seen.then(|| Style::of(&stderr)),
             next: Instant::now() + after,
@@ -57,7 +69,10 @@ impl Progress {
         self.next = now + EVERY;
         self.drawn = true;
         // A terminal that cannot be written to is no reason to stop the work.
-        let line = line(&self.what, done, self.total, style);
+        let line = match self.total {
+            Some(total) => line(&self.what, done, total, style),
+            None => format!("{}: {}", self.what, show_bytes(done as f64)),
+        };
         let _ = write!(std::io::stderr(), "\r{line}\x1b[K");
     }
 }
