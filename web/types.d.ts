@@ -321,7 +321,7 @@ type LooksCost = {
   looks: number;
 };
 type Lost = {
-  /** Bytes of the recording are broken. Otherwise the ticks were never recorded: a disk was full, or hung. */
+  /** Bytes of the recording are broken. Otherwise the ticks were never recorded (a disk was full, or hung), or there are more than can be read. */
   damaged: boolean;
   says: string;
   /** As far as they could be counted. */

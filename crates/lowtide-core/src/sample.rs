@@ -254,16 +254,16 @@ impl Gap {
     /// What `what` says when the recording itself lacks something.
     pub const RECORDING: &str = "recording";
 
-    /// A part of the recording that cannot be read.
-    pub fn damage() -> Gap {
+    /// The recording lacks something.
+    pub fn of_recording(why: GapWhy) -> Gap {
         Gap {
             who: None,
             what: Gap::RECORDING.to_owned(),
-            why: GapWhy::Malformed,
+            why,
         }
     }
 
-    /// Whether it is such a part.
+    /// A part of the recording cannot be read.
     pub fn is_damage(&self) -> bool {
         self.why == GapWhy::Malformed && self.what == Gap::RECORDING
     }

@@ -7,7 +7,8 @@ use crate::process::ProcId;
 #[derive(Clone, Debug)]
 pub(crate) struct Table<V> {
     ids: Vec<ProcId>,
-    values: Vec<V>,
+    /// Boxed: they are large, and making room among thousands would move them all.
+    values: Vec<Box<V>>,
 }
 
 impl<V> Default for Table<V> {
@@ -54,12 +55,12 @@ impl<V> Table<V> {
     pub(crate) fn insert(&mut self, id: ProcId, value: V) -> usize {
         match self.ids.binary_search(&id) {
             Ok(place) => {
-                self.values[place] = value;
+                *self.values[place] = value;
                 place
             }
             Err(place) => {
                 self.ids.insert(place, id);
-                self.values.insert(place, value);
+                self.values.insert(place, Box::new(value));
                 place
             }
         }
@@ -68,19 +69,19 @@ impl<V> Table<V> {
     pub(crate) fn remove(&mut self, id: &ProcId) -> Option<V> {
         let place = self.find(*id, usize::MAX)?;
         self.ids.remove(place);
-        Some(self.values.remove(place))
+        Some(*self.values.remove(place))
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&ProcId, &V)> {
-        self.ids.iter().zip(&self.values)
+        self.ids.iter().zip(self.values())
     }
 
-    pub(crate) fn values(&self) -> std::slice::Iter<'_, V> {
-        self.values.iter()
+    pub(crate) fn values(&self) -> impl Iterator<Item = &V> {
+        self.values.iter().map(|value| &**value)
     }
 
-    pub(crate) fn values_mut(&mut self) -> std::slice::IterMut<'_, V> {
-        self.values.iter_mut()
+    pub(crate) fn values_mut(&mut self) -> impl Iterator<Item = &mut V> {
+        self.values.iter_mut().map(|value| &mut **value)
     }
 }
 

@@ -80,7 +80,8 @@ impl Verdict {
 pub struct Lost {
     /// As far as they could be counted.
     pub ticks: u64,
-    /// Bytes of the recording are broken. Otherwise the ticks were never recorded: a disk was full, or hung.
+    /// Bytes of the recording are broken. Otherwise the ticks were never recorded (a disk was full, or hung),
+    /// or there are more than can be read.
     pub damaged: bool,
     pub says: String,
 }
@@ -93,7 +94,7 @@ impl Lost {
             (0, false) => return None,
             (0, true) => "the recording is damaged".to_owned(),
             (_, true) => format!("the recording is damaged: {ticks} of {all} ticks are lost"),
-            (_, false) => format!("{ticks} of {all} ticks were not recorded"),
+            (_, false) => format!("{ticks} of {all} ticks are missing in the recording"),
         };
         Some(Lost {
             ticks,

@@ -9,46 +9,56 @@ use crate::reader::{Recording, RecordingError};
 
 /// Less than this is read faster than a thread starts and both have warmed up.
 const WORTH_IT: u64 = 1 << 20;
-/// Entries handed over at a time, and how many such lots may wait: 3 MB of a tree of 25 processes.
+/// Entries handed over at a time, fewer where samples have many readings, and how many such lots may wait:
+/// 3 MB of a tree of 25 processes, 150 MB of the largest that a file can tell of.
 const LOT: usize = 64;
-const LOTS: usize = 8;
+const LOT_READINGS: usize = 4096;
+const LOTS: usize = 4;
 
 impl Recording {
     /// Hands over every entry from here to the end of what is there now, in order, with the number of
     /// bytes of the file that are done. An error comes after all that could be read before it.
-    pub fn read_on(&mut self, mut take: impl FnMut(Entry, u64)) -> Result<(), RecordingError> {
+    pub fn read_on(&mut self, take: impl FnMut(Entry, u64)) -> Result<(), RecordingError> {
+        self.read_while(|| true, take).map(drop)
+    }
+
+    /// The same as long as somebody wants it: whether the end was reached. It can be read on from there.
+    pub fn read_while(
+        &mut self,
+        wanted: impl Fn() -> bool + Send,
+        mut take: impl FnMut(Entry, u64),
+    ) -> Result<bool, RecordingError> {
         let left = self
             .size()
             .map_or(0, |size| size.saturating_sub(self.done()));
         if left < WORTH_IT {
-            while let Some(entry) = self.next() {
-                take(entry?, self.done());
+            while wanted() {
+                let (lot, result) = self.lot();
+                let last = lot.is_empty();
+                lot.into_iter().for_each(|entry| take(entry, self.done()));
+                result?;
+                if last {
+                    return Ok(true);
+                }
             }
-            return Ok(());
+            return Ok(false);
         }
         std::thread::scope(|scope| {
             let (lots, waiting) = sync_channel(LOTS);
-            let decoder = scope.spawn(move || -> Result<(), RecordingError> {
-                let mut result = Ok(());
-                while result.is_ok() {
-                    let mut lot = Vec::with_capacity(LOT);
-                    while lot.len() < LOT {
-                        match self.next() {
-                            Some(Ok(entry)) => lot.push(entry),
-                            Some(Err(error)) => {
-                                result = Err(error);
-                                break;
-                            }
-                            None => break,
-                        }
-                    }
-                    let last = lot.len() < LOT;
+            let decoder = scope.spawn(move || -> Result<bool, RecordingError> {
+                while wanted() {
+                    let (lot, result) = self.lot();
+                    let last = lot.is_empty();
                     // Nobody takes them any more only when the other side panics.
-                    if lots.send((lot, self.done())).is_err() || last {
+                    if lots.send((lot, self.done())).is_err() {
                         break;
                     }
+                    result?;
+                    if last {
+                        return Ok(true);
+                    }
                 }
-                result
+                Ok(false)
             });
             for (lot, position) in waiting {
                 for entry in lot {
@@ -60,6 +70,25 @@ impl Recording {
                 Err(panic) => std::panic::resume_unwind(panic),
             }
         })
+    }
+
+    /// The next few entries, none at the end, and what went wrong behind them.
+    fn lot(&mut self) -> (Vec<Entry>, Result<(), RecordingError>) {
+        let mut lot = Vec::with_capacity(LOT);
+        let mut readings = 0;
+        while lot.len() < LOT && readings < LOT_READINGS {
+            match self.next() {
+                Some(Ok(entry)) => {
+                    if let Entry::Sample(sample) = &entry {
+                        readings += sample.readings.len();
+                    }
+                    lot.push(entry);
+                }
+                Some(Err(error)) => return (lot, Err(error)),
+                None => break,
+            }
+        }
+        (lot, Ok(()))
     }
 }
 

@@ -4,10 +4,11 @@
 use std::collections::VecDeque;
 
 use lowtide_core::entry::{Entry, EventKind};
-use lowtide_core::sample::Gap;
+use lowtide_core::sample::{Gap, GapWhy};
 use lowtide_core::units::{Bytes, Micros};
 use serde::{Deserialize, Serialize};
 
+use crate::budget::Budget;
 use crate::cells::{Cell, Input, Malformed, put_row, take_row};
 use crate::frame::{Frames, MAX_PAYLOAD, Start};
 use crate::rows::{self, MARK};
@@ -164,6 +165,11 @@ pub struct Decoder {
     tally: Option<Tally>,
     writer: Option<WriterId>,
     newer: Newer,
+    pub(crate) budget: Budget,
+    /// Samples that were understood and are beyond the budget, since the last one that was told.
+    untold: u64,
+    /// Samples are followed, and not told at all.
+    pub(crate) glance: bool,
 }
 
 /// What only a later lowtide understands.
@@ -185,6 +191,14 @@ struct Damage {
 }
 
 impl Decoder {
+    /// One that begins elsewhere in the same recording.
+    pub(crate) fn afresh(&self) -> Decoder {
+        Decoder {
+            glance: self.glance,
+            ..Decoder::default()
+        }
+    }
+
     /// Samples and peak, as the last keyframe or the samples since then say.
     pub fn tally(&self) -> Option<Tally> {
         self.tally
@@ -207,6 +221,7 @@ impl Decoder {
 
     /// Decodes the payload of a frame. Entries that depend on missing frames are left out.
     pub fn frame(&mut self, payload: &[u8], entries: &mut VecDeque<Entry>) {
+        self.budget.earn(payload.len());
         let mut input = Input(payload);
         let mut records = || -> Result<(), Malformed> {
             // The other bits are free.
@@ -235,12 +250,22 @@ impl Decoder {
     ) -> Result<(), Malformed> {
         match kind {
             SAMPLE if self.synced => {
-                let sample = self.state.take(&mut Input(body))?;
-                self.resynced(sample.seq, entries);
-                self.last = Some((sample.seq, sample.at));
+                self.state.take(&mut Input(body), &mut self.budget)?;
+                let held = self.state.held().ok_or(Malformed)?;
+                self.resynced(self.state.seq(), entries);
+                self.last = Some((self.state.seq(), self.state.at()));
                 let tally = self.tally.get_or_insert_default();
                 tally.samples += 1;
-                tally.peak = tally.peak.max(sample.tree.held);
+                tally.peak = tally.peak.max(held);
+                if self.glance {
+                    return Ok(());
+                }
+                if !self.budget.pays(self.state.weight()) {
+                    self.untold += 1;
+                    return Ok(());
+                }
+                let sample = self.state.sample().ok_or(Malformed)?;
+                self.tell_untold(entries);
                 entries.push_back(Entry::Sample(sample));
             }
             SAMPLE => self.damage.get_or_insert_default().unread += 1,
@@ -281,6 +306,20 @@ impl Decoder {
         });
     }
 
+    /// Says how many samples were too much to tell.
+    fn tell_untold(&mut self, entries: &mut VecDeque<Entry>) {
+        let ticks = std::mem::take(&mut self.untold);
+        if ticks > 0 {
+            let why = GapWhy::TooLarge;
+            entries.push_back(self.lacking(ticks, Gap::of_recording(why)));
+        }
+    }
+
+    /// When the last sample was made.
+    pub(crate) fn last_at(&self) -> Option<Micros> {
+        self.last.map(|(_, at)| at)
+    }
+
     /// A sample could be decoded: tells what was lost before it.
     fn resynced(&mut self, seq: u64, entries: &mut VecDeque<Entry>) {
         let Some(damage) = self.damage.take() else {
@@ -299,6 +338,7 @@ impl Decoder {
     /// There is nothing more to decode, for now: tells what could not be.
     pub fn flush(&mut self, entries: &mut VecDeque<Entry>) {
         self.tell_newer(entries);
+        self.tell_untold(entries);
         let Some(damage) = &mut self.damage else {
             return;
         };
@@ -313,9 +353,13 @@ impl Decoder {
     }
 
     pub(crate) fn gap(&self, ticks: u64) -> Entry {
+        self.lacking(ticks, Gap::of_recording(GapWhy::Malformed))
+    }
+
+    fn lacking(&self, ticks: u64, gap: Gap) -> Entry {
         Entry::Gap {
             at: self.last.map_or(Micros(0), |(_, at)| at),
-            gap: Gap::damage(),
+            gap,
             ticks,
         }
     }

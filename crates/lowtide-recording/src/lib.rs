@@ -31,6 +31,7 @@
 #![forbid(unsafe_code)]
 
 mod ahead;
+mod budget;
 mod cells;
 pub mod codec;
 mod disk;

@@ -10,10 +10,12 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use lowtide_core::entry::Entry;
+use lowtide_core::units::Micros;
 use lowtide_sys::regular;
 
+use crate::budget::Budget;
 use crate::codec::{Decoder, Tally, WriterId, dropped_in};
-use crate::frame::{FRAME_HEAD, HEAD_LEN, MAGIC, Seen, VERSION, look};
+use crate::frame::{FRAME_HEAD, HEAD_LEN, MAGIC, MAX_PAYLOAD, Seen, VERSION, look};
 
 /// How much is read at a time.
 const CHUNK: usize = 64 << 10;
@@ -78,6 +80,8 @@ pub struct Recording {
     window: Window,
     decoder: Decoder,
     ready: VecDeque<Entry>,
+    /// No frame begins before this: it was looked for.
+    barren: u64,
 }
 
 impl Recording {
@@ -114,7 +118,14 @@ impl Recording {
             window: Window::default(),
             decoder: Decoder::default(),
             ready: VecDeque::new(),
+            barren: 0,
         })
+    }
+
+    /// With another number of readings that are told in any case: tests do with fewer.
+    pub fn allowing(mut self, readings: u64) -> Recording {
+        self.decoder.budget = Budget::of(readings);
+        self
     }
 
     pub fn path(&self) -> &Path {
@@ -141,11 +152,22 @@ impl Recording {
         self.decoder.writer()
     }
 
+    /// Follows samples without telling them from now on: that takes no longer than the file has bytes.
+    pub(super) fn only_glance(&mut self) {
+        self.decoder.glance = true;
+    }
+
+    /// When the last sample so far was made.
+    pub(super) fn last_sample(&self) -> Option<Micros> {
+        self.decoder.last_at()
+    }
+
     /// Goes to the first frame at or after an offset. What came before is not missed: it was not
     /// asked for. Samples follow from the next keyframe on.
     pub(super) fn skip_to(&mut self, offset: u64) -> Result<(), RecordingError> {
         self.ready.clear();
-        self.decoder = Decoder::default();
+        self.barren = 0;
+        self.decoder = self.decoder.afresh();
         let size = self.size().map_err(|e| self.read_error(e))?;
         let found = self.find_frame(offset, size);
         self.at = found.map_err(|e| self.read_error(e))?.unwrap_or(size);
@@ -255,20 +277,39 @@ impl Recording {
         }
     }
 
-    /// The first offset from `from` on at which a whole frame stands. Trying every offset is cheap:
-    /// few of them look like a length that fits.
+    /// The first offset from `from` on at which a whole frame stands. Trying every offset is cheap: few of
+    /// them look like a length that fits. Where more do, as many are tried as [`Search`] allows.
     fn find_frame(&mut self, from: u64, size: u64) -> io::Result<Option<u64>> {
         let mut scan = Window::default();
-        for offset in from..size.saturating_sub(FRAME_HEAD as u64) {
-            let head = scan.get(&self.file, offset, FRAME_HEAD)?;
-            let Seen::Short(length) = look(&head[..FRAME_HEAD.min(head.len())]) else {
+        let mut search = Search::default();
+        let mut offset = from.max(self.barren);
+        let end = size.saturating_sub(FRAME_HEAD as u64);
+        while offset < end {
+            let bytes = scan.get(&self.file, offset, FRAME_HEAD)?;
+            let zeros = zeros(bytes);
+            if zeros > LENGTH_ZEROS {
+                // No length is 0; and where nothing was ever written there is nothing to read.
+                offset += (zeros - LENGTH_ZEROS) as u64;
+                search.earn(zeros);
+                if zeros == bytes.len() {
+                    offset = data_from(&self.file, offset, end)?;
+                }
+                continue;
+            }
+            let Seen::Short(length) = look(&bytes[..FRAME_HEAD.min(bytes.len())]) else {
+                search.earn(1);
+                offset += 1;
                 continue;
             };
             let fits = offset + (FRAME_HEAD + length) as u64 <= size;
-            if fits && matches!(self.look_at(offset)?, Seen::Frame(_)) {
+            if fits && search.pays(length) && matches!(self.look_at(offset)?, Seen::Frame(_)) {
                 return Ok(Some(offset));
             }
+            search.earn(1);
+            offset += 1;
         }
+        // All bytes of a frame that began before this are there: it will not become one.
+        self.barren = size.saturating_sub((FRAME_HEAD + MAX_PAYLOAD) as u64);
         Ok(None)
     }
 
@@ -293,6 +334,56 @@ impl Iterator for Recording {
             Ok(entry) => entry.map(Ok),
             Err(source) => Some(Err(self.read_error(source))),
         }
+    }
+}
+
+/// How much may be read to find a frame again. Bytes that were made to look like lengths at every offset would
+/// else be summed up over and over.
+struct Search(u64);
+
+/// Free in every search: ten of the longest frames.
+const SEARCHED: u64 = 10 * MAX_PAYLOAD as u64;
+/// And for every byte that was stepped over: a hundredth of ours looks like a length, of some kilobytes.
+const SEARCHED_PER_BYTE: u64 = 64;
+
+impl Default for Search {
+    fn default() -> Search {
+        Search(SEARCHED)
+    }
+}
+
+impl Search {
+    fn earn(&mut self, bytes: usize) {
+        self.0 = self.0.saturating_add(SEARCHED_PER_BYTE * bytes as u64);
+        // What zeros earn is not for what comes behind them.
+        self.0 = self.0.min(SEARCHED);
+    }
+
+    fn pays(&mut self, length: usize) -> bool {
+        let left = self.0.checked_sub(length as u64);
+        self.0 = left.unwrap_or(self.0);
+        left.is_some()
+    }
+}
+
+/// The bytes of a length that may be zero before one that is not.
+const LENGTH_ZEROS: usize = 3;
+
+fn zeros(bytes: &[u8]) -> usize {
+    const STRIDE: usize = 64;
+    let strides = bytes.chunks_exact(STRIDE);
+    let whole = strides.take_while(|stride| **stride == [0; STRIDE]).count() * STRIDE;
+    let rest = bytes[whole..].iter().take_while(|byte| **byte == 0);
+    whole + rest.count()
+}
+
+/// The next offset that holds data; `end` when none does. A disk that does not tell has data everywhere.
+fn data_from(file: &File, offset: u64, end: u64) -> io::Result<u64> {
+    use rustix::fs::{SeekFrom, seek};
+    match seek(file, SeekFrom::Data(offset)) {
+        Ok(data) => Ok(data.saturating_sub(LENGTH_ZEROS as u64).max(offset)),
+        Err(rustix::io::Errno::NXIO) => Ok(end),
+        Err(_) => Ok(offset),
     }
 }
 

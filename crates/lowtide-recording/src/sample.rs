@@ -13,6 +13,7 @@ use lowtide_core::process::ProcId;
 use lowtide_core::sample::{Gap, GapWhy, Limit, LimitFrom, Reading, Sample};
 use lowtide_core::units::{Bytes, Micros};
 
+use crate::budget::Budget;
 use crate::cells::{
     Cell, Input, Malformed, OTHER, put_row, put_text, put_varint, take_changes, take_row, unzigzag,
     zigzag,
@@ -21,6 +22,11 @@ use crate::rows::{self, CGROUP, GPU, LIMIT, NODE, READING, TREE};
 
 /// More entries in a list than any machine has processes in one tree: damage, not data.
 const MAX_LIST: usize = 1 << 17;
+
+/// Moving a process to another list takes as long as telling so many readings.
+const FOR_A_MOVE: usize = 3;
+/// And copying so many bytes of text takes as long as one.
+const TEXT_FOR_ONE: usize = 256;
 
 const PROCESSES: u64 = 1;
 const PLACES: u64 = 2;
@@ -49,6 +55,10 @@ pub(crate) struct State {
     cgroups: Vec<[Cell; CGROUP]>,
     gpus: Vec<[Cell; GPU]>,
     gaps: Vec<Gap>,
+    /// The reader's: their part of [`State::weight`].
+    gaps_weight: usize,
+    /// The reader's: some of `decoded` are missing.
+    joined: bool,
 }
 
 /// The names in a sample that hardly ever change.
@@ -92,10 +102,15 @@ impl State {
         Ok(())
     }
 
-    pub(crate) fn take(&mut self, input: &mut Input) -> Result<Sample, Malformed> {
-        let (at, late) = self.take_time(input)?;
+    /// Moves on to the next sample, by as much work as it has bytes; `budget` pays for a list of processes,
+    /// which a few bytes can turn over. [`State::sample`] then tells all of it.
+    pub(crate) fn take(&mut self, input: &mut Input, budget: &mut Budget) -> Result<(), Malformed> {
+        self.take_time(input)?;
         let changed = input.varint()?;
         if changed & PROCESSES != 0 {
+            if !budget.pays(self.ids.len() * FOR_A_MOVE) {
+                return Err(Malformed);
+            }
             self.take_processes(input)?;
         }
         if changed & PLACES != 0 {
@@ -104,9 +119,36 @@ impl State {
         }
         if changed & GAPS != 0 {
             self.gaps = take_gaps(input)?;
+            let weight = |gap: &Gap| 1 + gap.what.len() / TEXT_FOR_ONE;
+            self.gaps_weight = self.gaps.iter().map(weight).sum();
         }
-        self.take_rows(input)?;
-        self.sample(at, late).ok_or(Malformed)
+        self.take_rows(input)
+    }
+
+    pub(crate) fn seq(&self) -> u64 {
+        self.seq
+    }
+
+    pub(crate) fn at(&self) -> Micros {
+        Micros(self.planned.wrapping_add(self.late))
+    }
+
+    /// What the tree held.
+    pub(crate) fn held(&self) -> Option<Bytes> {
+        Some(rows::tree(&self.tree, self.at())?.held)
+    }
+
+    /// What it takes to tell all of the sample, in readings.
+    pub(crate) fn weight(&self) -> usize {
+        let text = |text: &String| 1 + text.len() / TEXT_FOR_ONE;
+        let places = &self.places;
+        let cgroups: usize = places.cgroups.iter().map(text).sum();
+        let gpus: usize = places.gpus.iter().map(|(_, name)| text(name)).sum();
+        let limit = match &places.limit {
+            Some(LimitFrom::Cgroup(path)) => text(path),
+            _ => 0,
+        };
+        self.ids.len() + cgroups + gpus + limit + self.gaps_weight
     }
 
     fn put_time(&mut self, out: &mut Vec<u8>, sample: &Sample) {
@@ -119,14 +161,13 @@ impl State {
         (self.seq, self.planned, self.step, self.late) = (sample.seq, planned, step, sample.late.0);
     }
 
-    fn take_time(&mut self, input: &mut Input) -> Result<(Micros, Micros), Malformed> {
+    fn take_time(&mut self, input: &mut Input) -> Result<(), Malformed> {
         let moved = |old: u64, code: u64| old.wrapping_add(unzigzag(code) as u64);
         self.seq = moved(self.seq.wrapping_add(1), input.varint()?);
         self.step = moved(self.step, input.varint()?);
         self.planned = self.planned.wrapping_add(self.step);
         self.late = moved(self.late, input.varint()?);
-        let at = Micros(self.planned.wrapping_add(self.late));
-        Ok((at, Micros(self.late)))
+        Ok(())
     }
 
     /// The new list as runs of the old one: skip some, keep some, add some, until it is complete.
@@ -188,6 +229,7 @@ impl State {
                 self.ids.push(ProcId { pid, start });
                 self.readings.push([None; READING]);
                 self.decoded.push(None);
+                self.joined = true;
             }
         }
         if self.ids.len() > count {
@@ -253,23 +295,28 @@ impl State {
         for row in &mut self.gpus {
             take_row(input, &rows::GPU_UNITS, row)?;
         }
-        let mut rows = self.readings.iter_mut().zip(&mut self.decoded);
-        while let Some((row, decoded)) = rows.next() {
+        let mut nth = 0;
+        while nth < self.readings.len() {
             match input.varint()? {
                 0 => {
                     let run = input.length()?;
-                    if run > rows.len() {
+                    if run >= self.readings.len() - nth {
                         return Err(Malformed);
                     }
-                    rows.by_ref().take(run).for_each(drop);
+                    nth += run;
                 }
                 mask => {
+                    let row = &mut self.readings[nth];
                     take_changes(input, mask, &rows::READING_UNITS, row)?;
-                    if let Some(reading) = decoded {
+                    if let Some(reading) = &mut self.decoded[nth] {
                         rows::update(reading, mask, row).ok_or(Malformed)?;
                     }
                 }
             }
+            nth += 1;
+        }
+        if !std::mem::take(&mut self.joined) {
+            return Ok(());
         }
         for ((decoded, id), row) in self.decoded.iter_mut().zip(&self.ids).zip(&self.readings) {
             if decoded.is_none() {
@@ -279,7 +326,9 @@ impl State {
         Ok(())
     }
 
-    fn sample(&self, at: Micros, late: Micros) -> Option<Sample> {
+    /// All of the sample that was taken last.
+    pub(crate) fn sample(&self) -> Option<Sample> {
+        let at = self.at();
         let cgroups = self.places.cgroups.iter().zip(&self.cgroups);
         let gpus = self.places.gpus.iter().zip(&self.gpus);
         let limit = match &self.places.limit {
@@ -293,7 +342,7 @@ impl State {
         Some(Sample {
             seq: self.seq,
             at,
-            late,
+            late: Micros(self.late),
             readings: self.decoded.iter().copied().collect::<Option<_>>()?,
             node: rows::node(&self.node)?,
             cgroups: cgroups

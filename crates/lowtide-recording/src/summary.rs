@@ -68,6 +68,7 @@ impl Summary {
             }
         };
         let writer = recording.writer().cloned();
+        recording.only_glance();
         let size = recording.size().map_err(|source| RecordingError::Read {
             path: path.to_owned(),
             source,
@@ -95,6 +96,7 @@ impl Summary {
             for entry in recording.by_ref() {
                 self.see(&entry?);
             }
+            self.last = self.last.max(recording.last_sample().unwrap_or_default());
             if let Some(tally) = recording.tally() {
                 (self.peak, self.samples) = (tally.peak, tally.samples);
                 return Ok(());

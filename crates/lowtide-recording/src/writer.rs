@@ -284,11 +284,7 @@ impl Queue {
         };
         let gap = Entry::Gap {
             at: dropped.since,
-            gap: Gap {
-                who: None,
-                what: Gap::RECORDING.to_owned(),
-                why: GapWhy::Dropped,
-            },
+            gap: Gap::of_recording(GapWhy::Dropped),
             ticks: dropped.ticks,
         };
         self.encoder

@@ -179,6 +179,8 @@ impl Picture {
         let mut gpu = None;
         // Where the next process is, in the run's table and in ours.
         let (mut track, mut picture) = (0, 0);
+        // Whoever has no place now gets none in this sample: looking for one takes all of them.
+        let mut full = false;
         for reading in sample.readings.iter().filter(|reading| reading.is_alive()) {
             let Some(known) = self.run.table().find(reading.id, track) else {
                 continue;
@@ -190,9 +192,10 @@ impl Picture {
                 *gpu.get_or_insert(0) += bytes.0;
             }
             let mut place = self.processes.find(reading.id, picture);
-            if place.is_none() && self.make_place() {
-                let meters = Meters::new(self.detail.other);
-                place = Some(self.processes.insert(reading.id, meters));
+            if place.is_none() && !full {
+                full = !self.make_place();
+                let meters = || Meters::new(self.detail.other);
+                place = (!full).then(|| self.processes.insert(reading.id, meters()));
             }
             if let Some(place) = place {
                 picture = place + 1;

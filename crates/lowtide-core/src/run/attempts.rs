@@ -65,6 +65,8 @@ impl Run {
         for track in self.processes.values_mut() {
             track.gone.get_or_insert(at);
         }
+        self.dead = self.processes.len();
+        self.forget_the_dead();
     }
 
     /// Attempts of a guarded run, from 1.

@@ -72,6 +72,8 @@ pub struct Run {
     pending: Option<(StepMoment, Newest)>,
     samples: u64,
     lost_ticks: u64,
+    /// Processes that are remembered and gone, at least.
+    dead: usize,
     /// Some of the recording could not be read.
     damaged: bool,
     late: u64,
@@ -105,6 +107,9 @@ impl Newest {
     }
 }
 
+/// Processes that are followed one by one: several times what the largest tree of a training job has.
+const PROCESSES_KEPT: usize = 4096;
+
 /// Events are few by design; a job that makes thousands must not make us grow.
 const EVENTS_KEPT: usize = 200;
 
@@ -135,8 +140,11 @@ impl Run {
             Entry::Header(header) => self.header = header.clone(),
             Entry::Member(member) => {
                 self.count_workers(member);
+                let full = self.processes.len() >= PROCESSES_KEPT;
                 match self.processes.get_mut(&member.id) {
                     Some(track) => track.member = member.clone(),
+                    // The tree's own line counts those too.
+                    None if full => {}
                     None => {
                         let track = ProcessTrack::new(member.clone(), self.last_at);
                         self.processes.insert(member.id, track);
@@ -146,6 +154,7 @@ impl Run {
             }
             Entry::Gone { id, at } => {
                 if let Some(track) = self.processes.get_mut(id) {
+                    self.dead += usize::from(track.gone.is_none());
                     track.gone = Some(*at);
                 }
             }
@@ -294,6 +303,10 @@ impl Run {
     /// only those that held most are remembered one by one. The role's own line keeps all of them.
     fn forget_the_dead(&mut self) {
         const DEAD_KEPT: usize = 64;
+        // Looking at all of them for every one that joins would take the square of their number.
+        if self.dead <= DEAD_KEPT + self.processes.len() / 16 {
+            return;
+        }
         let mut dead: Vec<(ProcId, u64)> = self
             .processes
             .iter()
@@ -302,13 +315,12 @@ impl Run {
             })
             .map(|(id, track)| (*id, track.held.max as u64))
             .collect();
-        if dead.len() <= DEAD_KEPT {
-            return;
-        }
         dead.sort_by_key(|(_, held)| *held);
-        for (id, _) in &dead[..dead.len() - DEAD_KEPT] {
+        let kept = dead.len().min(DEAD_KEPT);
+        for (id, _) in &dead[..dead.len() - kept] {
             self.processes.remove(id);
         }
+        self.dead = kept;
     }
 
     pub fn header(&self) -> &Header {

@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::{DefaultBodyLimit, Path, Query, Request, State};
@@ -33,6 +34,8 @@ const BODY: usize = 256 << 10;
 /// Columns that one picture may have.
 const COLUMNS: usize = 20_000;
 const COLUMNS_USUAL: usize = 1000;
+/// A page that has not asked for its data by then does not want it any more.
+const AHEAD: Duration = Duration::from_secs(5);
 /// Runs in one list.
 const LISTED: usize = 200;
 
@@ -131,10 +134,11 @@ fn find(server: &Server, name: &str) -> Result<Arc<Open>, Refusal> {
 /// Not where a token is needed: whoever loads the empty page has shown none.
 fn read_ahead(server: Arc<Server>, name: String) {
     if server.gate.is_open() {
-        spawn_blocking(move || {
-            let open = find(&server, &name).ok()?;
+        tokio::spawn(async move {
+            let open = apart(move || find(&server, &name)).await.ok()?;
             // What goes wrong is told to the one who asks for the data.
-            open.now().ok()?.json().ok()
+            let made = open.ask(|run| run.json().map(drop));
+            tokio::time::timeout(AHEAD, made).await.ok()
         });
     }
 }
@@ -145,14 +149,10 @@ async fn of_run<T: Send + 'static>(
     name: String,
     ask: impl FnOnce(&mut Inner) -> Result<T, Refusal> + Send + 'static,
 ) -> Result<T, Refusal> {
-    apart(move || {
-        let open = find(&server, &name)?;
-        let mut now = open
-            .now()
-            .map_err(|error| Refusal::unreadable(&name, &error))?;
-        ask(&mut now)
-    })
-    .await
+    let (own, wanted) = (Arc::clone(&server), name.clone());
+    let open = apart(move || find(&own, &wanted)).await?;
+    let asked = open.ask(ask).await;
+    asked.map_err(|error| Refusal::unreadable(&name, &error))?
 }
 
 fn json_of(value: &impl Serialize) -> Answer {

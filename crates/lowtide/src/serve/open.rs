@@ -1,5 +1,6 @@
 //! Runs that somebody looks at: each is read once from its recording, kept as a picture, and read on
-//! when it has grown. All of this blocks, so it happens on the readers' threads.
+//! when it has grown. All of this blocks, so it happens on the readers' threads, in slices: a long recording
+//! keeps nobody from another, and is read no further when nobody asks for it any more.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -14,6 +15,7 @@ use lowtide_recording::Recording;
 use lowtide_recording::summary::{RunState, Summary};
 use serde::Serialize;
 use tokio::sync::watch;
+use tokio::task::spawn_blocking;
 
 use crate::show::text::headline;
 
@@ -21,6 +23,9 @@ use crate::show::text::headline;
 const KEPT: usize = 8;
 /// A recording grows once a second: reading on more often finds nothing.
 const FRESH: Duration = Duration::from_millis(200);
+
+/// A thread reads so long before it looks whether others wait for it, and whether anybody waits for this.
+const SLICE: Duration = Duration::from_millis(100);
 
 /// What the stream sends on every tick.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -40,6 +45,8 @@ pub(crate) struct Open {
     name: String,
     path: PathBuf,
     inner: Mutex<Inner>,
+    /// Those who want to read wait here, where they take no thread.
+    turn: tokio::sync::Mutex<()>,
     pub ticks: watch::Sender<Option<Tick>>,
     /// A task reads it on for those who follow.
     pub looked_at: AtomicBool,
@@ -48,7 +55,10 @@ pub(crate) struct Open {
 pub(crate) struct Inner {
     recording: Recording,
     pub picture: Picture,
+    /// When its end was reached last.
     read_at: Option<Instant>,
+    /// Something was read that `report` does not show yet.
+    unseen: bool,
     ended: Option<Option<Exit>>,
     pub state: &'static str,
     held: u64,
@@ -65,12 +75,14 @@ impl Open {
                 recording: Recording::open(&path)?,
                 picture: Picture::new(Detail::ZOOM),
                 read_at: None,
+                unseen: false,
                 ended: None,
                 state: "running",
                 held: 0,
                 report: None,
                 json: None,
             }),
+            turn: tokio::sync::Mutex::new(()),
             ticks: watch::Sender::new(None),
             looked_at: AtomicBool::new(false),
             name,
@@ -78,19 +90,31 @@ impl Open {
         })
     }
 
-    /// The run as it is now.
-    pub(crate) fn now(&self) -> Result<MutexGuard<'_, Inner>> {
-        let mut inner = self
-            .inner
+    /// Asks for something of the run as it is now. Dropped in the middle, it ends with its slice.
+    pub(crate) async fn ask<T: Send + 'static>(
+        self: Arc<Self>,
+        ask: impl FnOnce(&mut Inner) -> T + Send + 'static,
+    ) -> Result<T> {
+        let _turn = self.turn.lock().await;
+        loop {
+            let open = Arc::clone(&self);
+            if spawn_blocking(move || open.lock().read_on(&open.path)).await?? {
+                break;
+            }
+        }
+        let open = Arc::clone(&self);
+        Ok(spawn_blocking(move || ask(&mut open.lock())).await?)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner
             .lock()
-            .unwrap_or_else(|broken| broken.into_inner());
-        inner.read_on(&self.path)?;
-        Ok(inner)
+            .unwrap_or_else(|broken| broken.into_inner())
     }
 
     /// Tells those who follow; false when nothing more will come.
-    pub(crate) fn tell(&self) -> Result<bool> {
-        let tick = self.now()?.tick();
+    pub(crate) async fn tell(self: Arc<Self>) -> Result<bool> {
+        let tick = Arc::clone(&self).ask(Inner::tick).await?;
         let going = tick.state == "running";
         self.ticks.send_if_modified(|last| {
             let news = last.as_ref() != Some(&tick);
@@ -112,14 +136,19 @@ impl Open {
 }
 
 impl Inner {
-    fn read_on(&mut self, path: &std::path::Path) -> Result<()> {
-        if self.ended.is_some() || self.read_at.is_some_and(|at| at.elapsed() < FRESH) {
-            return Ok(());
+    /// Reads on for a while; false when there is more.
+    fn read_on(&mut self, path: &std::path::Path) -> Result<bool> {
+        if self
+            .read_at
+            .is_some_and(|at| self.ended.is_some() || at.elapsed() < FRESH)
+        {
+            return Ok(true);
         }
-        self.read_at = Some(Instant::now());
+        let began = Instant::now();
         let mut news = false;
         let (held, ended, picture) = (&mut self.held, &mut self.ended, &mut self.picture);
-        self.recording.read_on(|entry, _| {
+        let wanted = || began.elapsed() < SLICE;
+        let all = self.recording.read_while(wanted, |entry, _| {
             match &entry {
                 Entry::Sample(sample) => *held = sample.tree.held.0,
                 Entry::End { exit, .. } => *ended = Some(*exit),
@@ -128,6 +157,12 @@ impl Inner {
             picture.apply(&entry);
             news = true;
         })?;
+        self.unseen |= news;
+        if !all {
+            return Ok(false);
+        }
+        let news = std::mem::take(&mut self.unseen);
+        self.read_at = Some(Instant::now());
         let state = match self.ended {
             Some(_) => "ended",
             None if !news && self.report.is_some() && self.state == "cut-off" => "cut-off",
@@ -146,7 +181,7 @@ impl Inner {
             self.report = None;
             self.json = None;
         }
-        Ok(())
+        Ok(true)
     }
 
     pub(crate) fn report(&mut self) -> Arc<Report> {

@@ -8,7 +8,6 @@ use std::time::Duration;
 use axum::http::StatusCode;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use futures_util::stream::{Stream, unfold};
-use tokio::task::spawn_blocking;
 
 use super::Server;
 use super::answer::Refusal;
@@ -52,10 +51,19 @@ pub(super) async fn follow(
 
 async fn look(open: Arc<Open>) {
     loop {
-        let one = Arc::clone(&open);
-        let told = spawn_blocking(move || one.tell()).await;
+        let told = Arc::clone(&open).tell();
+        let somebody_left = async {
+            // Nobody is told when the last one goes: it is looked for as often as news is.
+            while open.ticks.receiver_count() > 0 {
+                tokio::time::sleep(EVERY).await;
+            }
+        };
+        let told = tokio::select! {
+            told = told => told,
+            () = somebody_left => Ok(true),
+        };
         // What cannot be read now may be readable in a second.
-        let goes_on = !matches!(told, Ok(Ok(false)) | Err(_));
+        let goes_on = !matches!(told, Ok(false));
         if goes_on && open.ticks.receiver_count() > 0 {
             tokio::time::sleep(EVERY).await;
             continue;
