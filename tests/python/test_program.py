@@ -94,3 +94,25 @@ def test_the_trim_probe_gives_freed_memory_back_and_records_it(program, alone, t
     assert done.returncode == 0, done.stderr
     # Entries other than samples are plain JSON in the file.
     assert b"trim probe: " in (recording / "recording.lowtide").read_bytes()
+
+
+def test_a_job_that_records_much_loses_no_reading_of_its_recording(program, alone, tmp_path):
+    code = """
+import lowtide, os, time
+lowtide.mark(step=1, phase="train")
+until = time.monotonic() + 2
+while time.monotonic() < until: lowtide.record({"text": "x" * 30000})
+size = os.stat("run/recording.lowtide").st_size
+while os.stat("run/recording.lowtide").st_size < size + 200: time.sleep(0.05)
+"""
+    done = subprocess.run(
+        [program, "run", "-o", "run", "--", sys.executable, "-c", code],
+        env=alone, cwd=tmp_path, capture_output=True, text=True, timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    done = subprocess.run(
+        [program, "export", str(tmp_path / "run"), "--what", "node", "--format", "csv"],
+        capture_output=True, text=True, check=True,
+    )
+    taken = [int(row["seq"]) for row in csv.DictReader(io.StringIO(done.stdout))]
+    assert taken == list(range(len(taken))) and taken

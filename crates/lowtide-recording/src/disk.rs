@@ -70,7 +70,7 @@ impl Disk {
     fn collect(&self, batch: &mut Vec<u8>) -> bool {
         let mut queue = self.shared.lock();
         let begun = Instant::now();
-        while !queue.closing && !queue.tick {
+        while !queue.closing && !queue.due {
             let wait = if !queue.frames.is_empty() {
                 LINGER.saturating_sub(begun.elapsed())
             } else if self.dirty {
@@ -88,11 +88,10 @@ impl Disk {
                 .unwrap_or_else(PoisonError::into_inner)
                 .0;
         }
-        queue.tick = false;
         if queue.closing {
-            queue.tell_dropped(true);
+            queue.tell_dropped();
         }
-        queue.frames.swap_into(batch);
+        queue.take(batch);
         queue.closing
     }
 
@@ -152,12 +151,13 @@ impl Disk {
         if !queue.frames.is_empty() {
             return;
         }
-        let (told, ticks) = (std::mem::take(&mut queue.told), queue.dropped_total);
+        let (told, lost) = (std::mem::take(&mut queue.told_ticks), queue.dropped_total);
         drop(queue);
         if std::mem::take(&mut self.failing) || told {
             (self.shared.tell)(Notice::Recovered {
                 path: self.shared.path.clone(),
-                ticks,
+                ticks: lost.ticks,
+                entries: lost.entries,
             });
         }
     }

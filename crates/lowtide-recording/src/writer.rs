@@ -12,7 +12,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use lowtide_core::entry::{Entry, Header};
+use lowtide_core::entry::{Entry, EventKind, Header};
 use lowtide_core::sample::{Gap, GapWhy};
 use lowtide_core::units::Micros;
 
@@ -22,9 +22,51 @@ use crate::frame::Frames;
 use crate::reader::RecordingError;
 use crate::{FILE_NAME, summary};
 
-/// Samples may wait in this much memory: an hour of 25 processes at 1 Hz. Everything else (marks,
-/// members) may use as much again, because a process without its name is worth less.
-const ROOM: usize = 1 << 20;
+/// What waits goes to the disk when it is this much, whatever it is: a tick is smaller, and a disk that
+/// answers takes it in a moment.
+const FLUSH_AT: usize = 64 << 10;
+
+/// Whose room in memory an entry takes while it waits for the disk. Each has its own: a job that tells
+/// much, or a tree of many processes, never takes that of the samples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Share {
+    Sample,
+    /// What the job tells: it may tell without end.
+    Told,
+    /// Everything else: members, events, the end.
+    Other,
+}
+
+const SHARES: usize = 3;
+
+/// What `Gap::what` says when nothing of ours is missing, only some of what the job told.
+const TOLD: &str = "told";
+
+impl Share {
+    fn of(entry: &Entry) -> Share {
+        match entry {
+            Entry::Sample(_) => Share::Sample,
+            Entry::Mark(_)
+            | Entry::Look(_)
+            | Entry::Cleanup(_)
+            | Entry::Log { .. }
+            | Entry::Record { .. }
+            | Entry::Event {
+                kind: EventKind::Info,
+                ..
+            } => Share::Told,
+            _ => Share::Other,
+        }
+    }
+
+    /// Samples: an hour of 25 processes at 1 Hz. The others as much again together.
+    fn room(self) -> usize {
+        match self {
+            Share::Sample => 1 << 20,
+            Share::Told | Share::Other => 512 << 10,
+        }
+    }
+}
 
 /// What the user should hear about the recording. Each is told once until the next.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,8 +75,14 @@ pub enum Notice {
     Failing { path: PathBuf, error: String },
     /// No room in memory any more: ticks are dropped from now on.
     Dropping { path: PathBuf },
-    /// Writing works again; so many ticks were dropped.
-    Recovered { path: PathBuf, ticks: u64 },
+    /// The job tells more than the disk takes: some of that is left out from now on, no tick is.
+    Crowded { path: PathBuf },
+    /// Writing works again; so many ticks were dropped so far, and so many other entries.
+    Recovered {
+        path: PathBuf,
+        ticks: u64,
+        entries: u64,
+    },
 }
 
 impl fmt::Display for Notice {
@@ -50,15 +98,25 @@ impl fmt::Display for Notice {
                 "{} takes nothing and the memory for it is used up: readings are dropped from the recording",
                 path.display()
             ),
-            Notice::Recovered { path, ticks: 0 } => {
-                write!(f, "{} is written again; nothing is missing", path.display())
-            }
-            Notice::Recovered { path, ticks } => {
-                write!(
-                    f,
-                    "{} is written again; {ticks} ticks are missing",
-                    path.display()
-                )
+            Notice::Crowded { path } => write!(
+                f,
+                "{} is told more than it takes: some of what the job records is left out, its readings are not",
+                path.display()
+            ),
+            Notice::Recovered {
+                path,
+                ticks,
+                entries,
+            } => {
+                let missing = match (ticks, entries) {
+                    (0, 0) => "nothing is missing".to_owned(),
+                    (0, entries) => format!("{entries} entries that are no readings are missing"),
+                    (ticks, 0) => format!("{ticks} ticks are missing"),
+                    (ticks, entries) => {
+                        format!("{ticks} ticks and {entries} other entries are missing")
+                    }
+                };
+                write!(f, "{} is written again; {missing}", path.display())
             }
         }
     }
@@ -91,20 +149,34 @@ pub(super) struct Shared {
 pub(super) struct Queue {
     pub(super) frames: Frames,
     pub(super) encoder: Encoder,
-    /// There is a whole tick to write.
-    pub(super) tick: bool,
+    /// What waits is to be written now: a whole tick, or much else.
+    pub(super) due: bool,
     pub(super) closing: bool,
     /// The thread has ended, and wrote everything.
     pub(super) ended: Option<bool>,
+    /// Bytes that wait, by [`Share`].
+    waiting: [usize; SHARES],
+    /// When the last sample was taken.
+    last: Micros,
     dropped: Option<Dropped>,
-    pub(super) dropped_total: u64,
+    pub(super) dropped_total: Lost,
     /// The user knows that ticks are dropped.
-    pub(super) told: bool,
+    pub(super) told_ticks: bool,
+    /// The user knows that other entries are left out: once is enough, a job may tell too much all day.
+    told_entries: bool,
 }
 
-/// Ticks that no gap has told yet.
+/// What the recording lacks.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Lost {
+    pub(super) ticks: u64,
+    pub(super) entries: u64,
+}
+
+/// What no gap has told yet.
 struct Dropped {
     since: Micros,
+    what: &'static str,
     ticks: u64,
 }
 
@@ -149,12 +221,15 @@ impl Recorder {
             queue: Mutex::new(Queue {
                 frames,
                 encoder,
-                tick: true,
+                due: true,
                 closing: false,
                 ended: None,
+                waiting: [0; SHARES],
+                last: Micros::default(),
                 dropped: None,
-                dropped_total: 0,
-                told: false,
+                dropped_total: Lost::default(),
+                told_ticks: false,
+                told_entries: false,
             }),
             wake: Condvar::new(),
             done: Condvar::new(),
@@ -176,21 +251,24 @@ impl Recorder {
 
     /// Ticks that were dropped so far.
     pub fn dropped(&self) -> u64 {
-        self.shared.lock().dropped_total
+        self.shared.lock().dropped_total.ticks
     }
 
     /// Hands an entry over. Never waits for the disk.
     pub fn send(&self, entry: &Entry) {
         let mut queue = self.shared.lock();
+        let first = queue.frames.is_empty();
         let news = queue.add(entry);
-        if queue.tick {
+        // The first one wakes the thread too: it may sleep for as long as nothing waits.
+        if queue.due || first {
             self.shared.wake.notify_one();
         }
         drop(queue);
-        if news == News::Dropping {
-            (self.shared.tell)(Notice::Dropping {
-                path: self.shared.path.clone(),
-            });
+        let path = || self.shared.path.clone();
+        match news {
+            News::Dropping => (self.shared.tell)(Notice::Dropping { path: path() }),
+            News::Crowded => (self.shared.tell)(Notice::Crowded { path: path() }),
+            News::None => {}
         }
     }
 
@@ -235,56 +313,81 @@ impl Shared {
     }
 }
 
-#[derive(PartialEq)]
 enum News {
     Dropping,
+    Crowded,
     None,
 }
 
 impl Queue {
     fn add(&mut self, entry: &Entry) -> News {
-        let sample = match entry {
-            Entry::Sample(sample) => Some(sample),
-            _ => None,
-        };
-        let room = if sample.is_some() { ROOM } else { 2 * ROOM };
-        if self.frames.len() < room {
-            self.tell_dropped(sample.is_some());
+        let share = Share::of(entry);
+        if let Entry::Sample(sample) = entry {
+            self.last = sample.at;
+        }
+        if self.waiting[share as usize] < share.room() {
+            if share == Share::Sample {
+                self.tell_dropped();
+            }
+            let before = self.frames.len();
             if self.encoder.put(&mut self.frames, entry).is_ok() {
-                self.tick |= matches!(
-                    entry,
-                    Entry::Sample(_) | Entry::Header(_) | Entry::Event { .. } | Entry::End { .. }
-                );
+                self.waiting[share as usize] += self.frames.len() - before;
+                self.due |= self.frames.len() >= FLUSH_AT
+                    || matches!(
+                        entry,
+                        Entry::Sample(_)
+                            | Entry::Header(_)
+                            | Entry::Event { .. }
+                            | Entry::End { .. }
+                    );
                 return News::None;
             }
         }
+        self.drop_one(share)
+    }
+
+    fn drop_one(&mut self, share: Share) -> News {
         let dropped = self.dropped.get_or_insert(Dropped {
-            since: sample.map_or(Micros(0), |s| s.at),
+            since: self.last,
+            what: TOLD,
             ticks: 0,
         });
-        if let Some(sample) = sample {
-            if dropped.ticks == 0 {
-                dropped.since = sample.at;
-            }
-            dropped.ticks += 1;
-            self.dropped_total += 1;
+        if share != Share::Told {
+            dropped.what = Gap::RECORDING;
         }
-        if std::mem::replace(&mut self.told, true) {
-            News::None
-        } else {
-            News::Dropping
+        if share != Share::Sample {
+            self.dropped_total.entries += 1;
+            let told = std::mem::replace(&mut self.told_entries, true);
+            return if told { News::None } else { News::Crowded };
         }
+        if dropped.ticks == 0 {
+            dropped.since = self.last;
+        }
+        dropped.ticks += 1;
+        self.dropped_total.ticks += 1;
+        let told = std::mem::replace(&mut self.told_ticks, true);
+        if told { News::None } else { News::Dropping }
+    }
+
+    /// Everything that waits, for the disk.
+    pub(super) fn take(&mut self, batch: &mut Vec<u8>) {
+        self.due = false;
+        self.waiting = [0; SHARES];
+        self.frames.swap_into(batch);
     }
 
     /// The gap goes in when there is room for samples again.
-    pub(super) fn tell_dropped(&mut self, room_for_samples: bool) {
-        let room_for_samples = room_for_samples || self.frames.len() < ROOM;
-        let Some(dropped) = self.dropped.take_if(|_| room_for_samples) else {
+    pub(super) fn tell_dropped(&mut self) {
+        let Some(dropped) = self.dropped.take() else {
             return;
         };
         let gap = Entry::Gap {
             at: dropped.since,
-            gap: Gap::of_recording(GapWhy::Dropped),
+            gap: Gap {
+                who: None,
+                what: dropped.what.to_owned(),
+                why: GapWhy::Dropped,
+            },
             ticks: dropped.ticks,
         };
         self.encoder

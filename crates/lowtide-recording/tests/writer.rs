@@ -120,6 +120,49 @@ fn what_is_sent_is_read_and_the_summary_knows_it_without_reading_all() {
     assert_eq!(summary.header, header());
 }
 
+/// A large thing that a job tells.
+fn told() -> Entry {
+    Entry::Record {
+        at: Micros(1),
+        pid: 7,
+        json: "x".repeat(30_000),
+    }
+}
+
+#[test]
+fn what_the_job_tells_takes_no_tick_and_goes_to_the_disk_without_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let recorder = Recorder::start(dir.path(), header(), |notice| {
+        assert_eq!(kind(&notice), "crowded", "{notice}")
+    })
+    .unwrap();
+    let path = recorder.path().to_owned();
+    // Far more than there is memory for, in one breath.
+    for _ in 0..200 {
+        recorder.send(&told());
+    }
+    // Some of it arrives though no tick follows.
+    let records = |entries: &[Entry]| {
+        let told = |entry: &&Entry| matches!(entry, Entry::Record { .. });
+        entries.iter().filter(told).count()
+    };
+    while !path_has_head(&path) || records(&entries(&path)) == 0 {
+        std::thread::yield_now();
+    }
+    for seq in 0..50 {
+        recorder.send(&tick(seq));
+        recorder.send(&told());
+    }
+    assert_eq!(recorder.dropped(), 0);
+    recorder.send(&end());
+    recorder.finish(PATIENCE).unwrap();
+    let entries = entries(&path);
+    assert!(seqs(&entries).into_iter().eq(0..50));
+    let lost = |entry: &&Entry| matches!(entry, Entry::Gap { ticks, .. } if *ticks > 0);
+    assert_eq!(entries.iter().find(lost), None);
+    assert_eq!(entries.last(), Some(&end()));
+}
+
 /// Follows the recording until a tick is in it.
 fn wait_for(path: &Path, seq: u64) {
     let mut recording = None;
@@ -272,6 +315,8 @@ fn kind(notice: &Notice) -> &'static str {
     match notice {
         Notice::Failing { .. } => "failing",
         Notice::Dropping { .. } => "dropping",
+        Notice::Crowded { .. } => "crowded",
+
         Notice::Recovered { .. } => "recovered",
     }
 }
@@ -371,11 +416,18 @@ fn records_on_a_hanging_disk() {
         }
     })
     .unwrap();
-    let mut sent = 0;
+    recorder.send(&tick(0));
+    wait_for(recorder.path(), 0);
+    // Whatever the job tells meanwhile takes no room of the ticks: those that fit without it still do.
+    for _ in 0..200 {
+        recorder.send(&told());
+    }
+    let mut sent = 1;
     while recorder.dropped() < 10 {
         recorder.send(&tick(sent));
         sent += 1;
     }
+    assert!(sent > 100, "{sent} ticks found room");
     let unfinished = recorder.finish(Duration::from_millis(10)).unwrap_err();
     assert!(unfinished.to_string().contains("readable up to there"));
     assert!(!seqs(&entries(&dir.join(FILE_NAME))).is_empty());

@@ -40,6 +40,9 @@ pub struct Inbox {
 
 /// One turn of the watch loop takes at most this many datagrams, so a flood cannot hold up a tick.
 const TAKEN_PER_TURN: usize = 1000;
+/// And no more after this many bytes: what is taken in a turn has to find room on its way to the disk,
+/// ten times a second. What waits longer the kernel refuses at the sender, which drops it.
+const BYTES_PER_TURN: usize = 256 << 10;
 
 impl Inbox {
     /// Opens a folder of our own below the user's runtime folder.
@@ -117,10 +120,15 @@ impl Inbox {
         who: impl Fn(u32) -> Option<ProcId>,
     ) -> Vec<Entry> {
         let mut entries = Vec::new();
+        let mut bytes = 0;
         for _ in 0..TAKEN_PER_TURN {
+            if bytes >= BYTES_PER_TURN {
+                break;
+            }
             let Some((length, uid)) = self.receive() else {
                 break;
             };
+            bytes += length;
             // Root may mark any run; others only their own.
             if uid != self.uid && uid != 0 {
                 continue;
