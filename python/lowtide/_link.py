@@ -10,7 +10,9 @@ import os
 import socket
 import stat
 import time
-from typing import Optional, Tuple
+from typing import Iterator, List, Optional, Tuple
+
+from . import _warn
 
 PAGE_SIZE = 4096
 PAGE_MAGIC = b"LOWTIDE1"
@@ -19,34 +21,40 @@ REQUEST_STOP = 1
 STOP_AT = slice(16, 24)
 HEARTBEAT_AT = slice(24, 32)
 TRIMS_AT = slice(32, 36)
+# The folder in which the page was made; nothing there in a page of an older program.
+NAME_AT = slice(64, 128)
 # A watcher that has not ticked for a minute is gone, and what it asked for is void (the protocol).
 STALE_NS = 60 * 1_000_000_000
 # A folder is looked for at most this often: a stat costs a few microseconds, a mark should not.
 SEARCH_EVERY_S = 1.0
 # The protocol's limit. The kernel takes more, but the watcher reads into a buffer of this size.
 MAX_DATAGRAM = 32 * 1024
+SOCKET = "marks.sock"
+OLDER = "older"
 
 
 class Link:
     """One watcher, as seen from this process."""
 
-    __slots__ = ("folder", "address", "identity", "_socket", "page", "_trims")
+    __slots__ = ("identity", "page", "_address", "_folder", "_inode", "_socket", "_trims")
 
-    def __init__(self, folder: str, identity: Tuple[int, int, int]) -> None:
-        self.folder = folder
-        self.address = os.path.join(folder, "marks.sock")
+    def __init__(self, folder: int, identity: Tuple[int, int, int], page: Optional[mmap.mmap]) -> None:
         self.identity = identity
+        self.page = page
+        # The opened folder, not its name: nobody can put another one in its place.
+        self._folder = folder
+        self._inode = os.fstat(folder)[1:3]
+        self._address = "/proc/self/fd/%d/%s" % (folder, SOCKET)
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC)
-        self.page: Optional[mmap.mmap] = _map_page(os.path.join(folder, "page"))
         # What was asked before we came was asked of somebody else.
-        self._trims = b"" if self.page is None else self.page[TRIMS_AT]
+        self._trims = b"" if page is None else page[TRIMS_AT]
 
     def send(self, data: bytes) -> bool:
         """Send or drop. False when the watcher is gone, so that the caller searches again."""
         if len(data) > MAX_DATAGRAM:
             return True
         try:
-            self._socket.sendto(data, socket.MSG_DONTWAIT, self.address)
+            self._socket.sendto(data, socket.MSG_DONTWAIT, self._address)
         except OSError as error:
             return error.errno in (errno.EAGAIN, errno.ENOBUFS, errno.EMSGSIZE, errno.EINTR)
         except ValueError:
@@ -73,18 +81,44 @@ class Link:
 
     def close(self) -> None:
         # The page stays mapped until the last reader drops it: another thread may be reading.
+        folder, self._folder = self._folder, -1
         try:
             self._socket.close()
+            # A job that closes all that is open (a daemon) may have another file of this number by now.
+            if folder >= 0 and os.fstat(folder)[1:3] == self._inode:
+                os.close(folder)
         except OSError:
             pass
 
 
-def runtime_folder() -> str:
-    """Where `lowtide attach` leaves a folder for each process it watches."""
+def places() -> List[str]:
+    """Where a process and its watcher look for each other; the program looks in the same places."""
+    uid = os.getuid()
+    found = [] if own_place is None else [own_place]
     base = os.environ.get("XDG_RUNTIME_DIR")
     if base and os.path.isdir(base):
-        return os.path.join(base, "lowtide")
-    return "/tmp/lowtide-%d" % os.getuid()
+        found.append(os.path.join(base, "lowtide"))
+    return found + ["/tmp/lowtide-%d" % uid, "/run/user/%d/lowtide" % uid]
+
+
+# What `watch` made, where none of the others could be had.
+own_place: Optional[str] = None
+
+
+def own_name() -> str:
+    """This process, also among those of other containers that have the same pid.
+
+    Its pid, the namespace in which that means something, when it began (pids come again), the boot.
+    """
+    namespace = "".join(filter(str.isdigit, os.readlink("/proc/self/ns/pid")))
+    with open("/proc/self/stat", "rb") as file:
+        start = int(file.read().rpartition(b") ")[2].split()[19])
+    try:
+        with open("/proc/sys/kernel/random/boot_id") as file:
+            boot = file.read(8).strip()
+    except OSError:
+        boot = ""
+    return "%d-%s-%d-%s" % (os.getpid(), namespace, start, boot)
 
 
 def find(skip: Optional[Tuple[int, int, int]] = None) -> Optional[Link]:
@@ -93,45 +127,103 @@ def find(skip: Optional[Tuple[int, int, int]] = None) -> Optional[Link]:
     `skip` is the identity of a socket that nobody read from any more: its file outlives a killed
     watcher, and must not hide the one that came after.
     """
-    candidates = []
-    given = os.environ.get("LOWTIDE_DIR")
-    if given:
-        candidates.append(given)
-    runtime = runtime_folder()
-    if not runtime.startswith("/tmp/") or _is_ours(runtime):
-        candidates.append(os.path.join(runtime, str(os.getpid())))
-    for folder in candidates:
+    for folder, name in _candidates():
+        link = None
         try:
-            if not _is_ours(folder):
-                continue
-            found = os.stat(os.path.join(folder, "marks.sock"))
+            found = os.stat(SOCKET, dir_fd=folder, follow_symlinks=False)
             identity = (found.st_dev, found.st_ino, found.st_mtime_ns)
             if stat.S_ISSOCK(found.st_mode) and identity != skip:
-                return Link(folder, identity)
+                page = _map_page(folder)
+                if _is_of(page, name):
+                    link = Link(folder, identity, page)
         except (OSError, ValueError):
-            continue
+            pass
+        if link is not None:
+            return link
+        os.close(folder)
     return None
 
 
-def _is_ours(folder: str) -> bool:
-    """A folder that others could write to may be a trap: it is as good as absent."""
+def _candidates() -> Iterator[Tuple[int, str]]:
+    """Opened folders that may be those of our watcher, each with its name. Who takes one closes it."""
+    given = os.environ.get("LOWTIDE_DIR")
+    folder = open_private(given) if given else None
+    if given and folder is not None:
+        yield folder, os.path.basename(given.rstrip("/"))
     try:
-        found = os.stat(folder)
-    except (OSError, ValueError):
-        return False
-    return (
-        stat.S_ISDIR(found.st_mode)
-        and found.st_uid == os.getuid()
-        and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-    )
-
-
-def _map_page(path: str) -> Optional[mmap.mmap]:
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        name = own_name()
+    except (OSError, ValueError, IndexError):
+        return  # without /proc nobody is watched either
+    for place in places():
+        runtime = open_private(place)
+        if runtime is None:
+            continue
         try:
+            # Made by us alone, as all in this folder, so a link in it is to be followed.
+            folder = open_private(name, runtime, os.O_RDONLY)
+            if folder is not None:
+                yield folder, _target(name, runtime)
+            else:
+                _warn_of_older(runtime)
+        finally:
+            os.close(runtime)
+
+
+def open_private(path: str, within: Optional[int] = None, how: int = os.O_NOFOLLOW) -> Optional[int]:
+    """A folder that only this user can write, opened: one that others can write may be a trap.
+
+    Owner and mode are asked of what was opened; its name may be another folder's by now.
+    """
+    try:
+        fd = os.open(path, how | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=within)
+    except (OSError, ValueError):
+        return None
+    try:
+        found = os.fstat(fd)
+        if found.st_uid == os.getuid() and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+            return fd
+    except OSError:
+        pass
+    os.close(fd)
+    return None
+
+
+def _target(name: str, runtime: int) -> str:
+    try:
+        return os.path.basename(os.readlink(name, dir_fd=runtime))
+    except OSError:
+        return name
+
+
+def _warn_of_older(runtime: int) -> None:
+    """A program that is older than this package leaves a link that a pid alone names. It is not followed: the pid
+    may be that of another container. A newer program has such a link too, which leads to a folder without a page."""
+    try:
+        target = os.readlink(str(os.getpid()), dir_fd=runtime)
+    except OSError:
+        return
+    if os.path.basename(target) != OLDER:
+        _warn.once(
+            "a lowtide program that is older than this package watches a process %d: it gets no marks\n"
+            "hint: install the same version of both" % os.getpid()
+        )
+
+
+def _is_of(page: Optional[mmap.mmap], name: str) -> bool:
+    """Is this the page that was made in the folder of this name?"""
+    if page is None:
+        return True  # marks go there, and nothing can be asked
+    made_in = page[NAME_AT].rstrip(b"\0")
+    return not made_in or made_in == os.fsencode(name)
+
+
+def _map_page(folder: int) -> Optional[mmap.mmap]:
+    try:
+        fd = os.open("page", os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
+        try:
+            found = os.fstat(fd)
             # A shorter file would kill the process with SIGBUS at the first read past its end.
-            if os.fstat(fd).st_size < PAGE_SIZE:
+            if not stat.S_ISREG(found.st_mode) or found.st_size < PAGE_SIZE:
                 return None
             page = mmap.mmap(fd, PAGE_SIZE, mmap.MAP_SHARED, mmap.PROT_READ)
         finally:

@@ -7,10 +7,9 @@ write its verdict, and it is no child of ours, so it does not count as part of t
 import os
 import subprocess
 import tempfile
-from typing import List, Optional
+from typing import List, Optional, Tuple
 
-from . import _binary, _marks, _warn
-from ._link import runtime_folder
+from . import _binary, _link, _marks, _warn
 
 
 class Watcher:
@@ -44,28 +43,54 @@ def watch(output: Optional[str] = None, quiet: bool = False) -> Optional[Watcher
     command = [program, "attach", str(os.getpid())]
     if output is not None:
         command += ["-o", os.fspath(output)]
-    log = _log_file()
+    handle, log = _log_file()
+    environment = dict(os.environ)
+    if _link.own_place is not None:
+        environment["LOWTIDE_RUNTIME_DIR"] = _link.own_place
     # The shell starts the watcher in the background and ends: the watcher is then nobody's child
     # here, leaves no zombie, and a Ctrl-C in this terminal does not reach it.
-    script = 'log=$1; shift; exec >>"$log" 2>&1 </dev/null; "$@" &'
-    subprocess.run(
-        ["/bin/sh", "-c", script, "sh", log, *command],
-        stdin=subprocess.DEVNULL,
-        start_new_session=True,
-        check=True,
-    )
+    try:
+        subprocess.run(
+            ["/bin/sh", "-c", '"$@" &', "sh", *command],
+            stdin=subprocess.DEVNULL,
+            stdout=handle,
+            stderr=handle,
+            env=environment,
+            start_new_session=True,
+            check=True,
+        )
+    finally:
+        os.close(handle)
     _started = os.getpid()
     if not quiet:
         _warn.say("lowtide: watching process %d; the verdict will be in %s" % (os.getpid(), log))
     return Watcher(command, log)
 
 
-def _log_file() -> str:
-    folder = runtime_folder()
+def _log_file() -> Tuple[int, str]:
+    """A new file, opened, in the first place that is this user's alone: what others can write they can swap."""
+    for place in _link.places():
+        try:
+            os.mkdir(place, 0o700)
+        except OSError:
+            pass  # it is there, or cannot be made: the opened folder tells
+        folder = _link.open_private(place)
+        if folder is not None:
+            try:
+                return _new_log(folder, place)
+            except OSError:
+                continue  # a full disk, a read-only one
+            finally:
+                os.close(folder)
+    _link.own_place = tempfile.mkdtemp(prefix="lowtide-%d-" % os.getuid())
+    folder = os.open(_link.own_place, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
-        os.makedirs(folder, mode=0o700, exist_ok=True)
-    except OSError:
-        folder = tempfile.gettempdir()
-    handle, path = tempfile.mkstemp(prefix="watch-%d-" % os.getpid(), suffix=".log", dir=folder)
-    os.close(handle)
-    return path
+        return _new_log(folder, _link.own_place)
+    finally:
+        os.close(folder)
+
+
+def _new_log(folder: int, place: str) -> Tuple[int, str]:
+    name = "watch-%d-%s.log" % (os.getpid(), os.urandom(6).hex())
+    how = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    return os.open(name, how, 0o600, dir_fd=folder), os.path.join(place, name)

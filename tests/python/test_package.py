@@ -98,11 +98,11 @@ assert not heavy & set(sys.modules), heavy & set(sys.modules)
 
 
 def test_a_later_watcher_learns_the_whole_state(environment, tmp_path):
-    """`attach`: the folder is named by the pid, and appears after the training began."""
+    """`attach`: the folder is found by the process's own name, and appears after the training began."""
     code = """
 import lowtide, sys, time
 lowtide.mark(step=5, total_steps=100, phase="train", geometry={"examples": 80, "batch": 2})
-print(__import__("os").getpid(), flush=True)
+print(__import__("os").getpid(), lowtide._link.own_name(), flush=True)
 sys.stdin.readline()
 while not lowtide._marks.watched(): pass
 lowtide.mark(step=6)
@@ -111,15 +111,15 @@ lowtide.mark(step=6)
         [sys.executable, "-c", code], env={**environment, "XDG_RUNTIME_DIR": str(tmp_path)},
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
     )
-    pid = int(job.stdout.readline())
-    late = Watcher(tmp_path / "elsewhere")
+    pid, name = job.stdout.readline().split()
     (tmp_path / "lowtide").mkdir(mode=0o700)
-    (tmp_path / "lowtide" / str(pid)).symlink_to(late.folder)
+    late = Watcher(tmp_path / "lowtide" / "watcher-1")
+    (tmp_path / "lowtide" / name).symlink_to("watcher-1")
     job.stdin.write("\n")
     job.stdin.flush()
     got = late.wait_for(lambda m: m["step"] == 6)
     assert job.wait(60) == 0
-    assert got[0]["pid"] == pid and got[0]["total_steps"] == 100
+    assert got[0]["pid"] == int(pid) and got[0]["total_steps"] == 100
     assert got[0]["geometry"]["examples"] == 80
     late.close()
 
@@ -130,7 +130,7 @@ def test_the_watcher_killed_and_another_one_come(environment, tmp_path, monkeypa
     code = """
 import lowtide, os, sys
 lowtide.mark(step=1, phase="train")
-print(os.getpid(), flush=True); sys.stdin.readline()
+print(lowtide._link.own_name(), flush=True); sys.stdin.readline()
 lowtide.mark(step=2, phase="train")        # refused: the watcher is gone
 assert lowtide._marks._watcher is None
 print("gone", flush=True); sys.stdin.readline()
@@ -142,12 +142,14 @@ lowtide.mark(step=3, phase="train")
         env={**environment, "XDG_RUNTIME_DIR": str(tmp_path), "LOWTIDE_DIR": str(first.folder)},
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
     )
-    pid = int(job.stdout.readline())
+    name = job.stdout.readline().strip()
     assert first.received()[0]["step"] == 1
     first.close()
     job.stdin.write("\n"); job.stdin.flush()
     assert job.stdout.readline() == "gone\n"
-    second = Watcher(tmp_path / "lowtide" / str(pid))
+    second = Watcher(tmp_path / "second")
+    (tmp_path / "lowtide").mkdir(mode=0o700)
+    (tmp_path / "lowtide" / name).symlink_to(second.folder)
     job.stdin.write("\n"); job.stdin.flush()
     assert second.wait_for(lambda m: m.get("step") == 3)
     assert job.wait(60) == 0

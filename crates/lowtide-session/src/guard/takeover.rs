@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use anyhow::Result;
+use lowtide_core::process::ProcId;
 use lowtide_sys::proc::Proc;
 use lowtide_sys::signal::start_time;
 
@@ -51,7 +52,7 @@ impl Takeover {
         let cwd =
             fs::read_link(proc.path(pid, "cwd")).map_err(|error| unread("directory", error))?;
         let mut env = variables(&read("environ").map_err(|error| unread("environment", error))?);
-        can_be_started(pid, &command, &cwd, &env)?;
+        can_be_started(&proc, pid, &command, &cwd, &env)?;
         let resumed = variable(&env, "LOWTIDE_CHECKPOINT").map(PathBuf::from);
         env.retain(|(name, _)| !GUARDS_OWN.iter().any(|own| name == own));
         let streams = [0, 1, 2].map(|number| stream(&proc, pid, number));
@@ -95,6 +96,7 @@ fn is_of_this_user(proc: &Proc, pid: u32) -> Result<(), Failure> {
 
 /// Whether this is a job that a guard can start again, and that no other guard has.
 fn can_be_started(
+    proc: &Proc,
     pid: u32,
     command: &[String],
     cwd: &Path,
@@ -115,7 +117,7 @@ fn can_be_started(
         );
         return Err(refuse(pid, &why).hint("start it by `lowtide run --guard -- CMD…`"));
     }
-    if let Some(folder) = watcher(pid, env) {
+    if let Some(folder) = watcher(proc, pid, env) {
         let why = format!("another lowtide watches it ({})", folder.display());
         return Err(refuse(pid, &why)
             .hint("end that one first: the job survives a `kill -9` of `lowtide run`"));
@@ -156,12 +158,15 @@ fn runs(program: &str, cwd: &Path, env: &[(OsString, OsString)]) -> bool {
 }
 
 /// The folder of a living watcher of this process: under `run`, or under `attach`.
-fn watcher(pid: u32, env: &[(OsString, OsString)]) -> Option<PathBuf> {
-    let xdg = variable(env, "XDG_RUNTIME_DIR").map(OsStr::to_owned);
-    let attached = marks::runtime_folder(xdg).join(pid.to_string());
+fn watcher(proc: &Proc, pid: u32, env: &[(OsString, OsString)]) -> Option<PathBuf> {
     let started = variable(env, "LOWTIDE_DIR").map(PathBuf::from);
-    let mut folders = started.into_iter().chain([attached]);
-    folders.find(|folder| marks::is_alive(folder))
+    started
+        .filter(|folder| marks::is_alive(folder))
+        .or_else(|| {
+            let xdg = variable(env, "XDG_RUNTIME_DIR").map(OsStr::to_owned);
+            let start = start_time(proc, pid)?;
+            marks::inviter(proc, ProcId { pid, start }, xdg)
+        })
 }
 
 /// A stream of the job that the next attempt can have: a file, a device, or the pipe that somebody

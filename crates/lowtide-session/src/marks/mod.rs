@@ -1,11 +1,13 @@
 //! Where training loops reach us: a folder with a datagram socket (they tell) and a shared page
 //! (they are asked). The Python package finds it by `LOWTIDE_DIR` under `run`, and under `attach`
-//! by its own pid in the user's runtime folder. The watch loop drains it on every tick.
+//! by its own name (`names`) in the user's runtime folder. The watch loop drains it on every tick.
 //!
 //! Datagrams hold absolute state, so a lost one costs its moment and nothing else; senders never
 //! connect, so they neither block on us nor notice when we die.
 
+mod folder;
 mod message;
+mod names;
 mod page;
 
 use std::ffi::OsString;
@@ -13,16 +15,18 @@ use std::fs;
 use std::io::{self, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, symlink};
+use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use lowtide_core::entry::Entry;
 use lowtide_core::process::ProcId;
 use lowtide_core::units::Micros;
+use lowtide_sys::proc::Proc;
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
 
+use folder::Private;
 pub(crate) use message::LARGEST;
 #[cfg(any(test, fuzzing))]
 pub(crate) use message::fuzz;
@@ -30,13 +34,28 @@ pub(crate) use page::{Page, Request};
 
 /// The watcher's end of the marks protocol.
 pub struct Inbox {
-    folder: PathBuf,
+    runtime: Private,
+    folder: Private,
+    /// The runtime folder was made for this watcher alone, and goes with it.
+    runtime_is_own: bool,
     socket: UnixDatagram,
+    /// Where a package that is older than this program sends to, under `attach`.
+    older: UnixDatagram,
     page: Page,
-    links: Vec<PathBuf>,
+    proc: Proc,
+    links: Vec<(ProcId, String)>,
     uid: u32,
     buffer: Vec<u8>,
+    /// What the user should hear: the usual place could not be had.
+    elsewhere: Option<String>,
+    heard_older: bool,
 }
+
+/// In the watcher's folder: what a package finds that looks for a pid alone. It has no page, because that
+/// pid may be another container's.
+const OLDER: &str = "older";
+
+const SOCKET: &str = "marks.sock";
 
 /// One turn of the watch loop takes at most this many datagrams, so a flood cannot hold up a tick.
 const TAKEN_PER_TURN: usize = 1000;
@@ -45,70 +64,114 @@ const TAKEN_PER_TURN: usize = 1000;
 const BYTES_PER_TURN: usize = 256 << 10;
 
 impl Inbox {
-    /// Opens a folder of our own below the user's runtime folder.
+    /// For a job that is told where we are: any place will do.
     pub fn open() -> Result<Inbox> {
-        Inbox::open_where(std::env::var_os("XDG_RUNTIME_DIR"))
-    }
-
-    /// The same for a job with another `XDG_RUNTIME_DIR` than ours.
-    pub(crate) fn open_where(xdg: Option<OsString>) -> Result<Inbox> {
-        let runtime = runtime_folder(xdg);
-        private_folder(&runtime)?;
-        Inbox::open_in(&runtime, &format!("watcher-{}", std::process::id()))
-    }
-
-    fn open_in(runtime: &Path, name: &str) -> Result<Inbox> {
-        sweep(runtime);
-        let folder = runtime.join(name);
-        private_folder(&folder)?;
-        let path = folder.join("marks.sock");
-        match fs::remove_file(&path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(error).with_context(|| format!("cannot replace {}", path.display()));
+        let places = folder::places(std::env::var_os("XDG_RUNTIME_DIR"));
+        let (runtime, wrong) = match folder::first_of(&places) {
+            Ok((runtime, wrong)) => (runtime, wrong),
+            Err(wrong) => {
+                let mut inbox = Inbox::open_in(folder::own()?)?;
+                inbox.runtime_is_own = true;
+                inbox.elsewhere = Some(elsewhere(&wrong, &inbox.runtime));
+                return Ok(inbox);
             }
-            _ => {}
-        }
-        let socket = UnixDatagram::bind(&path)
-            .with_context(|| format!("cannot listen for marks at {}", path.display()))?;
-        socket.set_nonblocking(true)?;
+        };
+        Inbox::open_beside(runtime, wrong)
+    }
+
+    /// For a job that looks for us where its own `XDG_RUNTIME_DIR` says.
+    pub(crate) fn open_where(xdg: Option<OsString>) -> Result<Inbox> {
+        let (runtime, wrong) = folder::first_of(&folder::places(xdg))?;
+        Inbox::open_beside(runtime, wrong)
+    }
+
+    fn open_beside(runtime: Private, wrong: Option<anyhow::Error>) -> Result<Inbox> {
+        let mut inbox = Inbox::open_in(runtime)?;
+        inbox.elsewhere = wrong.map(|wrong| elsewhere(&wrong, &inbox.runtime));
+        Ok(inbox)
+    }
+
+    fn open_in(runtime: Private) -> Result<Inbox> {
+        sweep(&runtime.within());
+        let name = names::of_a_watcher();
+        let folder = runtime.make_new(&name)?;
+        let socket = listen(&folder)?;
         // The kernel then tells who sent a datagram; without it a sender could only claim it.
         rustix::net::sockopt::set_socket_passcred(&socket, true)?;
-        let page = Page::create(&folder.join("page"))?;
+        let older = listen(&folder.make_new(OLDER)?)?;
+        let page = Page::create(&folder.within().join("page"), &name)?;
         Ok(Inbox {
+            runtime,
             folder,
+            runtime_is_own: false,
             socket,
+            older,
             page,
+            proc: Proc::at("/proc")?,
             links: Vec::new(),
             uid: rustix::process::getuid().as_raw(),
             buffer: vec![0; LARGEST],
+            elsewhere: None,
+            heard_older: false,
         })
     }
 
     /// What `LOWTIDE_DIR` is set to.
     pub fn folder(&self) -> &Path {
-        &self.folder
+        self.folder.path()
+    }
+
+    /// Why marks do not go through the usual place, once.
+    pub(crate) fn elsewhere(&mut self) -> Option<String> {
+        self.elsewhere.take()
+    }
+
+    /// Whether a package that is older than this program has tried to reach us: true once.
+    pub(crate) fn heard_older(&mut self) -> bool {
+        let heard = self.older.recv(&mut self.buffer).is_ok();
+        heard && !std::mem::replace(&mut self.heard_older, true)
     }
 
     pub fn page(&mut self) -> &mut Page {
         &mut self.page
     }
 
-    /// Lets a process that knows only its own pid find us. Not being able to is no error: the
-    /// process may belong to another user, and steps can still be read elsewhere.
-    pub(crate) fn invite(&mut self, pid: u32) {
-        let Some(runtime) = self.folder.parent() else {
-            return;
-        };
-        let link = runtime.join(pid.to_string());
-        if link == self.folder || self.links.contains(&link) {
+    /// Lets a process that knows only itself find us. Not being able to is no error: the process may
+    /// belong to another user, and steps can still be read elsewhere.
+    pub(crate) fn invite(&mut self, id: ProcId) {
+        if self.links.iter().any(|(invited, _)| *invited == id) {
             return;
         }
+        let Some(to) = self.folder.path().file_name().map(PathBuf::from) else {
+            return;
+        };
+        if let Some(name) = names::of_a_process(&self.proc, id) {
+            self.link(id, name, &to);
+        }
+        self.link(id, id.pid.to_string(), &to.join(OLDER));
+    }
+
+    /// A link within the runtime folder: it holds wherever a container sees that folder.
+    fn link(&mut self, id: ProcId, name: String, to: &Path) {
+        let link = self.runtime.within().join(&name);
         if link.is_symlink() && !link.exists() {
             let _ = fs::remove_file(&link);
         }
-        if symlink(&self.folder, &link).is_ok() {
-            self.links.push(link);
+        if symlink(to, &link).is_ok() {
+            self.links.push((id, name));
         }
+    }
+
+    /// The process has ended: its number will be another's.
+    pub(crate) fn uninvite(&mut self, id: ProcId) {
+        let within = self.runtime.within();
+        self.links.retain(|(invited, name)| {
+            let ended = *invited == id;
+            if ended {
+                let _ = fs::remove_file(within.join(name));
+            }
+            !ended
+        });
     }
 
     /// The marks, looks and notes that came since the last call, oldest first.
@@ -161,43 +224,45 @@ impl AsFd for Inbox {
 
 impl Drop for Inbox {
     fn drop(&mut self) {
-        for link in &self.links {
-            let _ = fs::remove_file(link);
+        let within = self.runtime.within();
+        for (_, link) in &self.links {
+            let _ = fs::remove_file(within.join(link));
         }
-        let _ = fs::remove_dir_all(&self.folder);
+        if let Some(name) = self.folder.path().file_name() {
+            let _ = fs::remove_dir_all(within.join(name));
+        }
+        if self.runtime_is_own {
+            // Succeeds only on what is empty: nothing of another's can be lost.
+            let _ = fs::remove_dir(self.runtime.path());
+        }
     }
 }
 
-/// `$XDG_RUNTIME_DIR/lowtide`, else `/tmp/lowtide-<uid>`: the Python package looks in the same places.
-pub(crate) fn runtime_folder(xdg: Option<OsString>) -> PathBuf {
-    let uid = rustix::process::getuid().as_raw();
-    match xdg.map(PathBuf::from) {
-        Some(dir) if dir.is_dir() => dir.join("lowtide"),
-        _ => PathBuf::from(format!("/tmp/lowtide-{uid}")),
-    }
+fn listen(folder: &Private) -> Result<UnixDatagram> {
+    let at = folder.within().join(SOCKET);
+    let socket = UnixDatagram::bind(at)
+        .with_context(|| format!("cannot listen for marks in {}", folder.path().display()))?;
+    socket.set_nonblocking(true)?;
+    Ok(socket)
+}
+
+fn elsewhere(wrong: &anyhow::Error, runtime: &Private) -> String {
+    let found = runtime.path().display();
+    format!("{wrong:#}; the job's marks go through {found} instead")
+}
+
+/// The folder of a living watcher that has invited this process (`attach`).
+pub(crate) fn inviter(proc: &Proc, id: ProcId, xdg: Option<OsString>) -> Option<PathBuf> {
+    let name = names::of_a_process(proc, id)?;
+    let places = folder::places(xdg).into_iter();
+    let mut invited = places.map(|place| place.join(&name));
+    invited.find(|folder| is_alive(folder))
 }
 
 /// Whether a watcher that lives has this folder.
 pub(crate) fn is_alive(folder: &Path) -> bool {
     let probe = UnixDatagram::unbound();
-    probe.is_ok_and(|probe| probe.connect(folder.join("marks.sock")).is_ok())
-}
-
-/// Makes a folder that only this user can enter, or checks that it is one: `/tmp` is everybody's.
-fn private_folder(folder: &Path) -> Result<()> {
-    match fs::DirBuilder::new().mode(0o700).create(folder) {
-        Ok(()) => return Ok(()),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-        Err(error) => {
-            return Err(error).with_context(|| format!("cannot make {}", folder.display()));
-        }
-    }
-    let found = fs::symlink_metadata(folder)?;
-    let uid = rustix::process::getuid().as_raw();
-    if !found.is_dir() || found.uid() != uid || found.mode() & 0o022 != 0 {
-        bail!("{} is not a folder of this user alone", folder.display());
-    }
-    Ok(())
+    probe.is_ok_and(|probe| probe.connect(folder.join(SOCKET)).is_ok())
 }
 
 /// Removes what watchers that were killed left behind: folders whose socket nobody listens to, and
@@ -212,7 +277,7 @@ fn sweep(runtime: &Path) {
     };
     // Folders first: a link points nowhere only once its folder is gone.
     for path in paths().filter(|path| !path.is_symlink()) {
-        if nobody_listens(&path.join("marks.sock")) {
+        if nobody_listens(&path.join(SOCKET)) {
             let _ = fs::remove_dir_all(&path);
         }
     }
@@ -241,10 +306,14 @@ mod tests {
             .unwrap();
     }
 
+    fn in_folder(root: &Path) -> Inbox {
+        Inbox::open_in(Private::make(root).unwrap()).unwrap()
+    }
+
     #[test]
     fn marks_arrive_with_the_senders_time() {
         let root = tempfile::tempdir().unwrap();
-        let mut inbox = Inbox::open_in(root.path(), "watcher-1").unwrap();
+        let mut inbox = in_folder(root.path());
         send(
             &inbox,
             r#"{"v":1,"seq":1,"t":1500000000,"pid":7,"step":12,"phase":"eval","later":1}"#,
@@ -266,13 +335,37 @@ mod tests {
     }
 
     #[test]
-    fn a_process_finds_us_by_its_pid_and_nothing_stays_behind() {
+    fn a_process_finds_us_by_its_name_and_nothing_stays_behind() {
         let root = tempfile::tempdir().unwrap();
-        let mut inbox = Inbox::open_in(root.path(), "watcher-1").unwrap();
-        inbox.invite(4242);
-        assert!(root.path().join("4242/marks.sock").exists());
+        let proc = Proc::at("/proc").unwrap();
+        let pid = std::process::id();
+        let start = lowtide_sys::signal::start_time(&proc, pid).unwrap();
+        let us = ProcId { pid, start };
+        let mut inbox = in_folder(root.path());
+        inbox.invite(us);
+        let link = root.path().join(names::of_a_process(&proc, us).unwrap());
+        assert!(link.join("marks.sock").exists() && link.join("page").exists());
+        // Under a pid alone there is nothing to obey: it may be that of another container.
+        let older = root.path().join(pid.to_string());
+        assert!(older.join("marks.sock").exists() && !older.join("page").exists());
+        assert!(!inbox.heard_older());
+        let socket = UnixDatagram::unbound().unwrap();
+        socket.send_to(b"{}", older.join("marks.sock")).unwrap();
+        assert!(inbox.heard_older() && !inbox.heard_older());
+        inbox.uninvite(us);
+        assert!(!link.is_symlink() && !older.is_symlink());
         drop(inbox);
         assert_eq!(fs::read_dir(root.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn two_watchers_of_one_pid_do_not_meet() {
+        let root = tempfile::tempdir().unwrap();
+        let (one, mut two) = (in_folder(root.path()), in_folder(root.path()));
+        send(&two, r#"{"v":1,"step":2}"#);
+        drop(one);
+        assert_eq!(two.drain(0, Micros(1), |_| None).len(), 1);
+        assert!(two.folder().join("page").exists());
     }
 
     #[test]
@@ -282,8 +375,8 @@ mod tests {
         fs::create_dir(&gone).unwrap();
         drop(UnixDatagram::bind(gone.join("marks.sock")).unwrap());
         symlink(&gone, root.path().join("77")).unwrap();
-        let alive = Inbox::open_in(root.path(), "watcher-9").unwrap();
-        let second = Inbox::open_in(root.path(), "watcher-1").unwrap();
+        let alive = in_folder(root.path());
+        let second = in_folder(root.path());
         assert!(
             alive.folder().join("marks.sock").exists(),
             "a living watcher is left alone"
@@ -291,14 +384,5 @@ mod tests {
         assert!(!gone.exists());
         assert!(!root.path().join("77").is_symlink());
         drop(second);
-    }
-
-    #[test]
-    fn a_folder_that_others_can_write_is_refused() {
-        let root = tempfile::tempdir().unwrap();
-        let folder = root.path().join("open");
-        fs::DirBuilder::new().mode(0o777).create(&folder).unwrap();
-        fs::set_permissions(&folder, std::os::unix::fs::PermissionsExt::from_mode(0o777)).unwrap();
-        assert!(private_folder(&folder).is_err());
     }
 }

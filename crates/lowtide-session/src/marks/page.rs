@@ -14,6 +14,8 @@ const REQUEST: u64 = 12;
 const STOP_AT: u64 = 16;
 const HEARTBEAT: u64 = 24;
 const TRIMS: u64 = 32;
+/// The name of the folder that the page was made in, so that a reader knows it for the one it looks for.
+const NAME: usize = 64;
 
 /// What is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,16 +30,16 @@ pub struct Page {
 }
 
 impl Page {
-    pub fn create(path: &Path) -> Result<Page> {
+    pub fn create(path: &Path, name: &str) -> Result<Page> {
         let file = OpenOptions::new()
             .write(true)
-            .create(true)
-            .truncate(true)
+            .create_new(true)
             .mode(0o600)
             .open(path)
             .with_context(|| format!("cannot make {}", path.display()))?;
         let mut bytes = [0; SIZE];
         bytes[..MAGIC.len()].copy_from_slice(MAGIC);
+        bytes[NAME..NAME + name.len()].copy_from_slice(name.as_bytes());
         file.write_all_at(&bytes, 0)?;
         Ok(Page { file })
     }
@@ -77,7 +79,7 @@ mod tests {
     fn the_page_is_laid_out_as_documented() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("page");
-        let mut page = Page::create(&path).unwrap();
+        let mut page = Page::create(&path, "watcher-ab").unwrap();
         page.set_attempt(3).unwrap();
         page.ask(Request::StopAt(90)).unwrap();
         page.beat(7).unwrap();
@@ -90,6 +92,7 @@ mod tests {
         assert_eq!(bytes[16..24], 90_u64.to_le_bytes());
         assert_eq!(bytes[24..32], 7_u64.to_le_bytes());
         assert_eq!(bytes[32..36], 2_u32.to_le_bytes());
+        assert_eq!(&bytes[64..75], b"watcher-ab\0");
         page.ask(Request::Nothing).unwrap();
         assert_eq!(std::fs::read(&path).unwrap()[12], 0);
     }

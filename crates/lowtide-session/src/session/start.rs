@@ -16,7 +16,7 @@ use crate::guard::takeover::Takeover;
 use crate::guard::{self, Guard};
 use crate::keeper::{self, Event, Handle, Starter};
 use crate::marks::Inbox;
-use crate::watch::{LogFiles, Plan, StateFile, Watch, WatchOptions};
+use crate::watch::{LogFiles, Plan, StateFile, Teller, Watch, WatchOptions};
 
 /// Runs a command to its end and watches it; with a plan, guards it.
 pub fn run(
@@ -27,7 +27,7 @@ pub fn run(
     view: &mut dyn View,
 ) -> Result<Ended> {
     let plan = Plan::new(options, "run", command)?;
-    let inbox = Inbox::open().ok();
+    let inbox = opened(Inbox::open(), plan.teller());
     let folder = inbox.as_ref().map(|inbox| inbox.folder().to_owned());
     let guard = guard.map(|plan| Guard::new(plan, command, SystemTime::now()));
     let words = in_group(isolated, command);
@@ -94,7 +94,8 @@ pub fn attach(
     });
     let sampler = sampler.map_err(unseen)?;
     let job = Attached::find(pid, starter).map_err(unseen)?;
-    let inbox = Inbox::open_where(job.runtime.clone()).ok();
+    let inbox = Inbox::open_where(job.runtime.clone());
+    let inbox = opened(inbox, &Teller::new(options.quiet));
     let folder = inbox.as_ref().map(|inbox| inbox.folder().to_owned());
     // Without the words that an earlier guard had added.
     let command = guard
@@ -125,6 +126,27 @@ pub fn attach(
         view,
     }
     .follow()
+}
+
+/// A job is watched without marks too, but the user hears that the loop cannot reach us.
+fn opened(inbox: Result<Inbox>, teller: &Teller) -> Option<Inbox> {
+    let (inbox, said) = match inbox {
+        Ok(mut inbox) => {
+            let said = inbox.elsewhere();
+            (Some(inbox), said)
+        }
+        Err(error) => (
+            None,
+            Some(format!(
+                "the training loop cannot reach us, so neither its marks nor a guard's requests work: {error:#}"
+            )),
+        ),
+    };
+    if let Some(said) = said {
+        teller.say(&said);
+        teller.hint("set XDG_RUNTIME_DIR to a folder of yours alone, for the job and for lowtide");
+    }
+    inbox
 }
 
 pub(super) fn sampler(handle: &Handle, options: &WatchOptions) -> Result<Sampler> {

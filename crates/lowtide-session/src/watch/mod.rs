@@ -335,8 +335,17 @@ impl Watch {
         let now = self.clock.now();
         let Some(inbox) = &mut self.inbox else { return };
         let run = &self.run;
-        for entry in inbox.drain(self.clock.started_ns(), now, |pid| run.living(pid)) {
+        let entries = inbox.drain(self.clock.started_ns(), now, |pid| run.living(pid));
+        let older = inbox.heard_older();
+        for entry in entries {
             self.enter(entry);
+        }
+        if older {
+            self.teller.say(
+                "the job's lowtide package is older than this program: its marks are not taken",
+            );
+            self.teller
+                .hint("install the same version: pip install --upgrade lowtide");
         }
     }
 
@@ -346,11 +355,16 @@ impl Watch {
                 if let Some(inbox) = &mut self.inbox
                     && is_python(&member.facts)
                 {
-                    inbox.invite(member.id.pid);
+                    inbox.invite(member.id);
                 }
                 self.enter(Entry::Member(member));
             }
-            Change::Left(id) => self.enter(Entry::Gone { id, at: now }),
+            Change::Left(id) => {
+                if let Some(inbox) = &mut self.inbox {
+                    inbox.uninvite(id);
+                }
+                self.enter(Entry::Gone { id, at: now });
+            }
             Change::Watch { id, why } => {
                 self.enter(Entry::Watch { at: now, id, why });
                 self.untold = Some(Micros(now.0 + SETTLES.0));
