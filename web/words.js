@@ -78,6 +78,9 @@ export function showIn(unit, value) {
   return unit === "seconds" ? showDuration(value / 1e6) : showCount(value);
 }
 
+/** Names that others chose, with what cannot be seen written out: a line must not turn around. @param {string} text */
+const seen = (text) => text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (c) => `\\u{${/** @type {number} */ (c.codePointAt(0)).toString(16)}}`);
+
 /**
  * Makes an element. Children that are strings become text, whatever they hold.
  * @param {string} tag
@@ -90,9 +93,9 @@ export function el(tag, attributes = {}, ...children) {
   for (const [name, value] of Object.entries(attributes)) {
     if (typeof value === "function") made.addEventListener(name, value);
     else if (value === true) made.setAttribute(name, "");
-    else if (typeof value === "string") made.setAttribute(name, value);
+    else if (typeof value === "string") made.setAttribute(name, seen(value));
   }
-  for (const child of children) if (child || child === "") made.append(child);
+  for (const child of children) if (child || child === "") made.append(typeof child === "string" ? seen(child) : child);
   return made;
 }
 

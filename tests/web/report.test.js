@@ -164,6 +164,14 @@ test("what a process calls itself stays text", async () => {
   assert.deepEqual(page.problems, []);
 });
 
+test("what cannot be seen is written out: a name turns no line around", async () => {
+  const file = retold("turned.html", (v) => { v.evidence[0].says = "a\u202eb\nc\u009b"; });
+  const { page } = await show(file);
+  const text = await page.locator("body").innerText();
+  assert.match(text, /a\\u\{202e\}b\\u\{a\}c\\u\{9b\}/);
+  assert.doesNotMatch(text, /\u202e/);
+});
+
 test("light and dark have no serious findings of axe", async () => {
   for (const colorScheme of ["light", "dark"]) {
     const { page } = await show(day, { colorScheme });

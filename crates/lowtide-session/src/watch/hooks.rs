@@ -6,6 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::str::FromStr;
 
 use lowtide_core::entry::EventKind;
+use lowtide_core::text::shown;
 
 /// What a command can be tied to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,7 +85,8 @@ impl Hooks {
                 .args(["-c", command])
                 .env("LOWTIDE_EVENT", event.name())
                 .env("LOWTIDE_RUN", run)
-                .env("LOWTIDE_TEXT", text)
+                // It may end on somebody's screen, and quotes names that others chose.
+                .env("LOWTIDE_TEXT", &*shown(text))
                 .stdin(Stdio::null())
                 // The terminal belongs to the job; a hook that wants to be seen writes somewhere.
                 .stdout(Stdio::null())

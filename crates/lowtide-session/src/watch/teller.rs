@@ -5,6 +5,8 @@ use std::fmt;
 use std::io::{IsTerminal, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use lowtide_core::text::{for_terminal, shown};
+
 #[derive(Clone)]
 pub struct Teller {
     quiet: bool,
@@ -47,7 +49,7 @@ impl Teller {
         match &*view {
             Some(ear) => ear(text),
             None if self.quiet => {}
-            None => self.write(&format!("{lead}: {text}")),
+            None => self.write(&format!("{lead}: {}", shown(text))),
         }
     }
 
@@ -63,7 +65,7 @@ impl Teller {
     }
 
     fn write(&self, text: &str) {
-        let text = text.replace('\n', self.line_end);
+        let text = for_terminal(text).replace('\n', self.line_end);
         let _ = write!(std::io::stderr().lock(), "{text}{}", self.line_end);
     }
 }

@@ -1,7 +1,6 @@
 //! `lowtide attach`: the same as `run`, for a job that already runs. The job never notices, unless
 //! `--guard` has to act.
 
-use std::io::Write;
 use std::time::Duration;
 
 use anyhow::Result;
@@ -19,6 +18,7 @@ use crate::commands::guard_args::GuardArgs;
 use crate::commands::ps::sampled;
 use crate::commands::view::AttachView;
 use crate::show;
+use crate::tell::{self, print, print_json};
 
 /// Watch a job that already runs
 ///
@@ -120,9 +120,9 @@ fn target(args: &AttachArgs, starter: &mut Starter) -> Result<Option<u32>> {
             }
             _ => {
                 let jobs: Vec<_> = jobs.into_iter().map(sampled).collect();
-                let (count, list) = (jobs.len(), show::jobs::text(&jobs));
-                let message = format!("{count} training jobs run here:\n{list}");
-                return Err(Failure::unseen(message)
+                tell::lines(&show::jobs::text(&jobs));
+                let count = jobs.len();
+                return Err(Failure::unseen(format!("{count} training jobs run here"))
                     .hint("give the PID, or more of the command line to --find")
                     .into());
             }
@@ -135,11 +135,10 @@ fn target(args: &AttachArgs, starter: &mut Starter) -> Result<Option<u32>> {
 
 fn report(args: &AttachArgs, watch: &Watch) -> Result<()> {
     let verdict = watch.run.verdict();
-    let mut out = std::io::stdout().lock();
     if args.json {
-        writeln!(out, "{}", serde_json::to_string(&verdict)?)?;
+        print_json(serde_json::to_string(&verdict)?)?;
     } else {
-        write!(out, "{}", end_of_run(watch))?;
+        print(&end_of_run(watch))?;
     }
     Ok(())
 }

@@ -23,7 +23,7 @@ use lowtide_session::watch::WatchOptions;
 use crate::commands::judge::SaidArgs;
 use crate::show::check::{self as view, Checked};
 use crate::source::{self, Judged, Said};
-use crate::tell::tell;
+use crate::tell::{print, print_json, tell};
 
 /// Pass or fail a run by bounds, for CI
 ///
@@ -241,11 +241,10 @@ fn exit_code(outcome: Outcome, on_inconclusive: Option<OnInconclusive>) -> i32 {
 }
 
 fn tell(asked: &CheckFlags, checked: &Checked) -> Result<()> {
-    let mut out = std::io::stdout().lock();
     if asked.json {
-        writeln!(out, "{}", view::json(checked)?)?;
+        print_json(view::json(checked)?)?;
     } else {
-        write!(out, "{}", view::text(checked))?;
+        print(&view::text(checked))?;
     }
     // Annotations are read from stdout and stderr alike; stdout may be JSON for another program.
     if std::env::var_os("GITHUB_ACTIONS").is_some_and(|v| v == "true") {
@@ -267,7 +266,6 @@ fn tell(asked: &CheckFlags, checked: &Checked) -> Result<()> {
         std::fs::write(path, view::junit(checked))
             .with_context(|| format!("cannot write {}", path.display()))?;
     }
-    out.flush()?;
     Ok(())
 }
 

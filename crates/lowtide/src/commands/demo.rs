@@ -1,7 +1,6 @@
 //! `lowtide demo`: a tour that needs nothing. It starts two small real jobs, watches both as `run`
 //! would, and prints what it saw.
 
-use std::io::Write;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
@@ -12,6 +11,7 @@ use lowtide_session::session::{self, Ended, NoView};
 use lowtide_session::watch::WatchOptions;
 
 use crate::commands::common::end_of_run;
+use crate::tell::print;
 
 /// Watch two small jobs for a minute: one that warms up, one that leaks
 #[derive(clap::Args, Debug)]
@@ -53,22 +53,16 @@ pub(crate) fn run(_: &DemoArgs) -> Result<i32> {
     let done = ACTS.iter().try_for_each(|act| play(act, &script));
     let _ = std::fs::remove_dir_all(&folder);
     done?;
-    writeln!(
-        std::io::stdout(),
-        "\nNow yours: lowtide run -- python train.py"
-    )?;
+    print("\nNow yours: lowtide run -- python train.py\n")?;
     Ok(0)
 }
 
 fn play(act: &Act, script: &Path) -> Result<()> {
     let shell = format!("python3 {} {}; exit $?", script.display(), act.flags);
-    writeln!(
-        std::io::stdout(),
-        "\n{}\n   lowtide run -- sh -c 'python3 train.py {}'\n",
-        act.title,
-        act.flags
-    )?;
-    std::io::stdout().flush()?;
+    print(&format!(
+        "\n{}\n   lowtide run -- sh -c 'python3 train.py {}'\n\n",
+        act.title, act.flags
+    ))?;
     let options = WatchOptions {
         interval: INTERVAL,
         budget: WatchOptions::BUDGET,
@@ -84,7 +78,7 @@ fn play(act: &Act, script: &Path) -> Result<()> {
         watch: Some(watch), ..
     } = session::run(&command, &options, None, None, &mut NoView)?
     {
-        write!(std::io::stdout(), "{}", end_of_run(&watch))?;
+        print(&end_of_run(&watch))?;
     }
     Ok(())
 }

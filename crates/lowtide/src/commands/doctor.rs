@@ -1,11 +1,14 @@
 //! `lowtide doctor`: what can be seen from here, and how to see more.
 
 use std::fs;
-use std::io::{ErrorKind, Write};
+use std::io::ErrorKind;
 use std::path::Path;
 
 use anyhow::Result;
+use lowtide_core::text::shown;
 use serde::Serialize;
+
+use crate::tell::{print, print_json};
 
 /// Say what lowtide can see on this machine and how to see more
 #[derive(clap::Args, Debug)]
@@ -49,13 +52,8 @@ impl Finding {
 
 pub(crate) fn run(args: &DoctorArgs) -> Result<i32> {
     let findings = check(Path::new("/"));
-    let mut out = std::io::stdout().lock();
     if args.json {
-        writeln!(
-            out,
-            "{}",
-            serde_json::json!({ "schema": 1, "findings": findings })
-        )?;
+        print_json(serde_json::json!({ "schema": 1, "findings": findings }))?;
         return Ok(0);
     }
     for finding in &findings {
@@ -64,9 +62,10 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<i32> {
             State::Partly => "partly",
             State::No => "no    ",
         };
-        writeln!(out, "{sign}  {:<28} {}", finding.what, finding.says)?;
+        let says = shown(&finding.says);
+        print(&format!("{sign}  {:<28} {says}\n", finding.what))?;
         if let Some(hint) = &finding.hint {
-            writeln!(out, "        hint: {hint}")?;
+            print(&format!("        hint: {}\n", shown(hint)))?;
         }
     }
     Ok(0)

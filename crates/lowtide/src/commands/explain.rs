@@ -1,13 +1,12 @@
 //! `lowtide explain SOURCE`: the verdict, what the growth is proportional to, where the bytes are, what
 //! usually causes that, and the experiment that would confirm it.
 
-use std::io::Write;
-
 use anyhow::Result;
 
 use crate::show::style::Style;
 use crate::show::{explain, json, mortem};
 use crate::source;
+use crate::tell::{print, print_json};
 
 use super::judge::{SaidArgs, exit_code};
 
@@ -31,7 +30,6 @@ pub(crate) struct ExplainArgs {
 
 pub(crate) fn run(args: &ExplainArgs) -> Result<i32> {
     let judged = source::open(&args.source, &args.said.said())?;
-    let mut out = std::io::stdout().lock();
     let how = judged.how.as_deref();
     if args.json {
         let object = json::explained(
@@ -40,13 +38,13 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<i32> {
             judged.mortem.as_ref(),
             &judged.explanation,
         )?;
-        writeln!(out, "{object}")?;
+        print_json(object)?;
     } else {
         let style = Style::of(&std::io::stdout());
         let text = explain::render(&judged.verdict, &judged.explanation, how, style);
-        write!(out, "{text}")?;
+        print(&text)?;
         if let Some(found) = &judged.mortem {
-            write!(out, "\n{}", mortem::text(found))?;
+            print(&format!("\n{}", mortem::text(found)))?;
         }
     }
     Ok(exit_code(judged.verdict.verdict))

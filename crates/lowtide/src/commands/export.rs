@@ -12,7 +12,7 @@ use lowtide_recording::{Recording, RecordingError, Store};
 
 use crate::export::{Format, What, export};
 use crate::show::progress::Progress;
-use crate::tell::tell;
+use crate::tell::{Rows, tell};
 
 /// Write a run as a table: CSV, JSON lines or Parquet
 #[derive(clap::Args, Debug)]
@@ -47,8 +47,11 @@ pub(crate) fn run(args: &ExportArgs) -> Result<i32> {
             if stdout.is_terminal() {
                 // The rows themselves show that something happens.
                 entries.progress = None;
+                let rows = Rows::to(stdout, format == Format::Jsonl);
+                export(&mut entries, args.what, format, rows)
+            } else {
+                export(&mut entries, args.what, format, stdout)
             }
-            export(&mut entries, args.what, format, stdout)
         }
     };
     match done {

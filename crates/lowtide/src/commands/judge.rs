@@ -1,7 +1,5 @@
 //! `lowtide judge SOURCE`: the verdict on a recording or on any file with a series in it.
 
-use std::io::Write;
-
 use anyhow::Result;
 use lowtide_core::mark::Geometry;
 use lowtide_core::units::Bytes;
@@ -10,6 +8,7 @@ use lowtide_core::verdict::{Axis, Class};
 use crate::show::style::Style;
 use crate::show::{json, mortem, text};
 use crate::source::{self, Said};
+use crate::tell::{print, print_json};
 
 /// Say whether memory leaks, warms up, spikes or is stable, with the evidence
 ///
@@ -97,18 +96,16 @@ impl SaidArgs {
 
 pub(crate) fn run(args: &JudgeArgs) -> Result<i32> {
     let judged = source::open(&args.source, &args.said.said())?;
-    let mut out = std::io::stdout().lock();
     if args.json {
         let how = judged.how.as_deref();
         let object = json::verdict(&judged.verdict, how, judged.mortem.as_ref())?;
-        writeln!(out, "{object}")?;
+        print_json(object)?;
     } else {
         let style = Style::of(&std::io::stdout());
         let how = judged.how.as_deref();
-        let text = text::render(&judged.verdict, &judged.series, how, style);
-        write!(out, "{text}")?;
+        print(&text::render(&judged.verdict, &judged.series, how, style))?;
         if let Some(found) = &judged.mortem {
-            write!(out, "\n{}", mortem::text(found))?;
+            print(&format!("\n{}", mortem::text(found)))?;
         }
     }
     Ok(exit_code(judged.verdict.verdict))

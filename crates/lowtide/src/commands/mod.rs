@@ -20,6 +20,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use clap::error::ErrorKind;
+use lowtide_core::text::shown;
 use lowtide_session::failure::{Failure, code};
 
 use crate::cli::{Cli, Verb};
@@ -69,7 +70,10 @@ fn is_closed_pipe(error: &anyhow::Error) -> bool {
 }
 
 fn usage(error: &clap::Error) -> ExitCode {
-    let _ = error.print();
+    // clap quotes what it was given: it is asked again, with words that can be seen.
+    let seen = std::env::args_os().map(|word| shown(&word.to_string_lossy()).into_owned());
+    let again = Cli::try_parse_from(seen).err();
+    let _ = again.as_ref().unwrap_or(error).print();
     let asked_for = matches!(
         error.kind(),
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion

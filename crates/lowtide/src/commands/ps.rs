@@ -1,7 +1,5 @@
 //! `lowtide ps`: the training jobs of this machine, as they are now.
 
-use std::io::Write;
-
 use anyhow::Result;
 use lowtide_core::sample::Sample;
 use lowtide_core::units::{Micros, Share};
@@ -11,7 +9,7 @@ use lowtide_sys::sampler::{Options, Sampler};
 
 use crate::show;
 use crate::show::jobs::SampledJob;
-use crate::tell::tell;
+use crate::tell::{print, print_json, tell};
 
 /// Show the training jobs of this machine once: roles, memory, limit, headroom
 #[derive(clap::Args, Debug)]
@@ -29,16 +27,15 @@ const ONE_SAMPLE: Share = Share(1.0);
 pub(crate) fn run(args: &PsArgs) -> Result<i32> {
     let jobs = find_training(&Proc::at("/proc")?, args.text.as_deref())?;
     let jobs: Vec<SampledJob> = jobs.into_iter().map(sampled).collect();
-    let mut out = std::io::stdout().lock();
     if args.json {
-        writeln!(out, "{}", show::jobs::json(&jobs))?;
+        print_json(show::jobs::json(&jobs))?;
     } else if jobs.is_empty() {
         tell!("lowtide: no training job runs here");
         tell!(
             "hint: `lowtide ps TEXT` finds jobs by their command line, without looking for a framework"
         );
     } else {
-        write!(out, "{}", show::jobs::text(&jobs))?;
+        print(&show::jobs::text(&jobs))?;
     }
     Ok(0)
 }

@@ -1,22 +1,22 @@
 //! `lowtide runs`: what is kept, and how to keep less.
 
+use std::fmt::Write;
 use std::fs;
-use std::io::{self, Write};
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result};
 use jiff::{Timestamp, tz::TimeZone};
 use lowtide_core::entry::Exit;
-use lowtide_core::text::short;
+use lowtide_core::text::{short, shown};
 use lowtide_core::units::{Bytes, parse_duration, show_duration};
-use lowtide_recording::Losses;
+use lowtide_recording::{Losses, RecordingError};
 use lowtide_recording::store::{Store, StoredRun};
 use lowtide_recording::summary::{RunState, Summary, recently_written};
 use serde_json::json;
 
 use crate::listing::at_a_glance;
 use crate::show::progress::Progress;
-use crate::tell::tell;
+use crate::tell::{print, print_json, tell};
 
 /// List the runs that are kept
 #[derive(clap::Args, Debug)]
@@ -57,67 +57,77 @@ const COMMAND_WIDTH: usize = 40;
 
 pub(crate) fn run(args: &RunsArgs) -> Result<i32> {
     let store = Store::from_env()?;
-    let mut out = io::stdout().lock();
     match &args.action {
-        None => list(&store, args.json, &mut out)?,
-        Some(Action::Prune(rules)) => prune(&store, rules, SystemTime::now(), &mut out)?,
+        None if args.json => print_json(list_json(&store)?)?,
+        None => print(&list(&store)?)?,
+        Some(Action::Prune(rules)) => print(&prune(&store, rules, SystemTime::now())?)?,
     }
     Ok(0)
 }
 
-fn list(store: &Store, as_json: bool, out: &mut impl Write) -> Result<()> {
+/// Every run, newest first, with what its recording says of it.
+/// A run with what its recording says, and what that lacks.
+type Looked = (StoredRun, Result<(Summary, Option<Losses>), RecordingError>);
+
+fn looked_at(store: &Store) -> Result<Vec<Looked>> {
     let mut runs = store.runs()?;
     runs.retain(|run| run.recording().is_file());
     let mut progress = Progress::new("looking at runs", runs.len() as u64);
-    let looked: Vec<_> = runs
-        .iter()
-        .rev()
-        .zip(1..)
-        .map(|(run, nth)| {
-            let path = run.recording();
-            let summary = Summary::read(&path).and_then(|summary| {
-                let losses = summary.losses(&path)?;
-                Ok((summary, losses))
-            });
-            progress.at(nth);
-            (run, summary)
-        })
+    let looked = runs.into_iter().rev().zip(1..).map(|(run, nth)| {
+        let path = run.recording();
+        let summary = Summary::read(&path).and_then(|summary| {
+            let losses = summary.losses(&path)?;
+            Ok((summary, losses))
+        });
+        progress.at(nth);
+        (run, summary)
+    });
+    Ok(looked.collect())
+}
+
+fn list_json(store: &Store) -> Result<serde_json::Value> {
+    let looked = looked_at(store)?.into_iter();
+    let runs: Vec<_> = looked
+        .map(|(run, summary)| at_a_glance(&run, summary.ok()))
         .collect();
-    drop(progress);
-    if as_json {
-        let runs: Vec<_> = looked
-            .into_iter()
-            .map(|(run, summary)| at_a_glance(run, summary.ok()))
-            .collect();
-        writeln!(out, "{}", json!({"schema": 1, "runs": runs}))?;
-        return Ok(());
-    }
-    if runs.is_empty() {
+    Ok(json!({"schema": 1, "runs": runs}))
+}
+
+fn list(store: &Store) -> Result<String> {
+    let looked = looked_at(store)?;
+    let mut out = String::new();
+    if looked.is_empty() {
         tell!("no runs in {}", store.runs_dir().display());
-        return Ok(());
+        return Ok(out);
     }
-    let width = runs.iter().map(|run| run.name.len()).max().unwrap_or(0);
+    // A folder may be called anything.
+    let names = looked.iter().map(|(run, _)| shown(&run.name));
+    let width = names.map(|name| name.chars().count()).max().unwrap_or(0);
     writeln!(
         out,
         "{:width$}  {:16}  {:>8}  {:>8}  {:10}  COMMAND",
         "NAME", "STARTED", "LENGTH", "PEAK", "STATE"
     )?;
-    for (run, summary) in looked {
+    for (run, summary) in &looked {
+        let name = shown(&run.name);
         match summary {
             Ok((summary, losses)) => writeln!(
                 out,
                 "{:width$}  {:16}  {:>8}  {:>8}  {:10}  {}",
-                run.name,
+                name,
                 local_time(summary.header.started.0),
                 show_duration(summary.last.seconds().round()),
                 summary.peak,
-                state_text(summary.state) + loss_text(losses),
-                one_line(&summary.header.command.join(" "), COMMAND_WIDTH),
+                state_text(summary.state) + loss_text(*losses),
+                short(&shown(&summary.header.command.join(" ")), COMMAND_WIDTH),
             )?,
-            Err(error) => writeln!(out, "{:width$}  unreadable: {error}", run.name)?,
+            Err(error) => {
+                let error = error.to_string();
+                writeln!(out, "{name:width$}  unreadable: {}", shown(&error))?;
+            }
         }
     }
-    Ok(())
+    Ok(out)
 }
 
 fn state_text(state: RunState) -> String {
@@ -147,11 +157,6 @@ fn local_time(micros: u64) -> String {
     })
 }
 
-/// One line, whatever the command holds: newlines of a `-c` script become spaces.
-fn one_line(text: &str, width: usize) -> String {
-    short(&text.replace(char::is_control, " "), width)
-}
-
 /// What pruning looks at.
 #[derive(Clone, Copy, Debug)]
 struct Prunable {
@@ -179,7 +184,9 @@ fn doomed(runs: &[Prunable], rules: &PruneArgs) -> Vec<bool> {
     doomed
 }
 
-fn prune(store: &Store, rules: &PruneArgs, now: SystemTime, out: &mut impl Write) -> Result<()> {
+/// Returns what went, a line each.
+fn prune(store: &Store, rules: &PruneArgs, now: SystemTime) -> Result<String> {
+    let mut out = String::new();
     let mut runs = store.runs()?;
     // A link whose recording was deleted leads nowhere. A folder without one is not a run, or not yet.
     for link in runs.iter().filter(|run| run.linked && !run.dir.exists()) {
@@ -211,12 +218,12 @@ fn prune(store: &Store, rules: &PruneArgs, now: SystemTime, out: &mut impl Write
         } else {
             ""
         };
-        writeln!(out, "{verb} {}{note}", run.name)?;
+        writeln!(out, "{verb} {}{note}", shown(&run.name))?;
         count += 1;
         freed = freed + it.size;
     }
     tell!("{verb} {count} of {} runs, {freed}", runs.len());
-    Ok(())
+    Ok(out)
 }
 
 fn prunable_of(run: &StoredRun, now: SystemTime) -> Prunable {
@@ -330,9 +337,7 @@ mod tests {
         }
         let broken = store.create(Timestamp::UNIX_EPOCH, &[], 1, None).unwrap();
         fs::write(broken.dir.join(FILE_NAME), "something else").unwrap();
-        let mut out = Vec::new();
-        list(&store, false, &mut out).unwrap();
-        let text = String::from_utf8(out).unwrap();
+        let text = list(&store).unwrap();
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines.len(), 4, "{text}");
         assert!(lines[1].starts_with("20260102-000000-python-1"), "{text}");
@@ -340,7 +345,7 @@ mod tests {
             lines[1].contains("1m 30s") && lines[1].contains("signal 9"),
             "{text}"
         );
-        assert!(lines[1].ends_with("python -c a b"), "{text}");
+        assert!(lines[1].ends_with(r"python -c a\nb"), "{text}");
         assert!(lines[2].contains("ended "), "{text}");
         assert!(lines[3].ends_with("is not a lowtide recording"), "{text}");
     }
@@ -367,12 +372,11 @@ mod tests {
             .unwrap();
         let mut rules = rules(Some(0), None, None);
         rules.dry_run = true;
-        let mut said = Vec::new();
-        prune(&store, &rules, now, &mut said).unwrap();
+        let said = prune(&store, &rules, now).unwrap();
         assert!(old.dir.exists());
-        assert_eq!(String::from_utf8(said).unwrap().lines().count(), 2);
+        assert_eq!(said.lines().count(), 2);
         rules.dry_run = false;
-        prune(&store, &rules, now, &mut Vec::new()).unwrap();
+        prune(&store, &rules, now).unwrap();
         assert!(!old.dir.exists());
         assert!(fresh.dir.exists(), "it may have just begun");
         assert!(mine.join(FILE_NAME).exists());

@@ -3,8 +3,11 @@
 use std::fmt::Write;
 
 use lowtide_core::check::{Finding, Outcome};
+use lowtide_core::text::shown;
 use lowtide_core::verdict::{SCHEMA, Verdict};
 use serde::Serialize;
+
+use super::markdown::{code, plain};
 
 #[derive(Serialize)]
 struct CheckObject<'a> {
@@ -46,7 +49,7 @@ pub(crate) fn text(checked: &Checked) -> String {
     let verdict = checked.verdict;
     let mut out = format!(
         "{}: check {} ({})\n",
-        verdict.source,
+        shown(&verdict.source),
         answer(checked.outcome),
         verdict.word()
     );
@@ -56,11 +59,11 @@ pub(crate) fn text(checked: &Checked) -> String {
             "  {:<4} {}: {}",
             word(finding.outcome),
             finding.criterion,
-            finding.says
+            shown(&finding.says)
         );
     }
     if let Some(how) = checked.how {
-        let _ = writeln!(out, "  read {how}");
+        let _ = writeln!(out, "  read {}", shown(how));
     }
     out
 }
@@ -150,10 +153,10 @@ fn property(text: &str) -> String {
 /// Markdown for the page of the job.
 pub(crate) fn summary(checked: &Checked) -> String {
     let mut out = format!(
-        "### lowtide check {}: {}\n\nverdict on `{}`: **{}**\n\n| criterion | outcome | measured |\n|---|---|---|\n",
+        "### lowtide check {}: {}\n\nverdict on {}: **{}**\n\n| criterion | outcome | measured |\n|---|---|---|\n",
         answer(checked.outcome),
-        checked.verdict.source,
-        checked.verdict.source,
+        plain(&checked.verdict.source),
+        code(&checked.verdict.source),
         checked.verdict.word()
     );
     for finding in checked.findings {
@@ -162,7 +165,7 @@ pub(crate) fn summary(checked: &Checked) -> String {
             "| {} | {} | {} |",
             finding.criterion,
             word(finding.outcome),
-            finding.says.replace('|', "\\|")
+            plain(&finding.says)
         );
     }
     out.push('\n');

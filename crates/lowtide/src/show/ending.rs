@@ -5,6 +5,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use lowtide_core::run::Run;
+use lowtide_core::text::shown;
 use lowtide_core::units::{Micros, Share};
 
 use super::style::Style;
@@ -28,7 +29,7 @@ pub(crate) fn text(run: &Run, cost: Cost, dir: Option<&Path>) -> String {
     out.push_str(&summary::text(&summary));
     let of_wall = |time: Micros| Share(time.seconds() / summary.seconds.max(1e-9));
     let mut line = |name: &str, says: String| {
-        let _ = writeln!(out, "  {name:<10} {says}");
+        let _ = writeln!(out, "  {name:<10} {}", shown(&says));
     };
     line(
         "cost",

@@ -5,6 +5,7 @@ use lowtide_core::explain::{
     BreakdownGrowth, Candidate, Driver, Explanation, Memory, Moment, PartGrowth, Statement,
 };
 use lowtide_core::judge::words::percent;
+use lowtide_core::text::shown;
 use lowtide_core::units::{show_bytes, show_duration};
 use lowtide_core::verdict::{Class, Verdict};
 
@@ -30,7 +31,7 @@ pub(crate) fn render(
     };
     let first = wrapped(
         &headline(verdict),
-        &format!("{}: ", verdict.source),
+        &format!("{}: ", shown(&verdict.source)),
         style.width,
     );
     page.out
@@ -200,7 +201,8 @@ impl Page {
             Some(more) if more != 0 => format!("{more:+}"),
             _ => String::new(),
         };
-        let row = format!("    {:<34} {sizes:>22}  {share:>11}  {more}", part.name,);
+        let name = shown(&part.name);
+        let row = format!("    {name:<34} {sizes:>22}  {share:>11}  {more}");
         self.out.push_str(row.trim_end());
         self.out.push('\n');
         for member in &part.members {
@@ -243,7 +245,7 @@ impl Page {
         self.led("    try:   ", &candidate.experiment.says);
         if let Some(command) = &candidate.experiment.command {
             // Not wrapped: it is to be pasted.
-            self.out.push_str(&format!("      {command}\n"));
+            self.out.push_str(&format!("      {}\n", shown(command)));
         }
         let set = candidate.experiment.to_set();
         if !set.is_empty() {

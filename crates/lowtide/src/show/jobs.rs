@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use lowtide_core::process::{Member, ProcId, Role};
 use lowtide_core::sample::Sample;
-use lowtide_core::text::short;
+use lowtide_core::text::{short, shown};
 use lowtide_core::units::{Bytes, show_bytes};
 use serde_json::{Value, json};
 
@@ -38,9 +38,9 @@ pub(crate) fn text(jobs: &[SampledJob]) -> String {
             sample.map_or(Bytes::ZERO, |sample| sample.tree.held),
             limit.map_or_else(|| "-".to_owned(), |limit| limit.bytes.to_string()),
             limit.map_or_else(|| "-".to_owned(), |limit| show_bytes(headroom(limit))),
-            short(&command(job), 60)
+            short(&shown(&command(job)), 60)
         );
-        let _ = writeln!(out, "{:>8}  {} ({})", "", roles(job), job.why);
+        let _ = writeln!(out, "{:>8}  {} ({})", "", roles(job), shown(&job.why));
     }
     out
 }

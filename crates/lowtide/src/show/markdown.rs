@@ -5,6 +5,7 @@ use std::fmt::Write;
 use lowtide_core::explain::{BreakdownGrowth, Explanation};
 use lowtide_core::judge::words::pace;
 use lowtide_core::report::Report;
+use lowtide_core::text::shown;
 use lowtide_core::units::{show_bytes, show_duration};
 
 use super::outlook;
@@ -119,9 +120,9 @@ fn grown(growth: &BreakdownGrowth) -> Option<(String, String)> {
 }
 
 /// Text that is no mark-up, whatever a job is called.
-fn plain(text: &str) -> String {
+pub(super) fn plain(text: &str) -> String {
     let mut out = String::new();
-    for c in text.chars().map(|c| if c.is_control() { ' ' } else { c }) {
+    for c in shown(text).chars() {
         if matches!(
             c,
             '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '#' | '@' | '&'
@@ -134,8 +135,8 @@ fn plain(text: &str) -> String {
 }
 
 /// Code in as many ticks as it takes.
-fn code(text: &str) -> String {
-    let text = text.replace(char::is_control, " ").replace('|', "¦");
+pub(super) fn code(text: &str) -> String {
+    let text = shown(text).replace('|', "¦");
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest + 1);
     format!("{fence} {text} {fence}")
@@ -149,8 +150,10 @@ mod tests {
     fn a_name_is_no_mark_up() {
         assert_eq!(
             plain("<img> @all [x](y)\n#1"),
-            "\\<img\\> \\@all \\[x\\](y) \\#1"
+            r"\<img\> \@all \[x\](y)\\n\#1"
         );
         assert_eq!(code("a `b`` c"), "``` a `b`` c ```");
+        assert_eq!(code("a\n|\x1b\u{202e}"), r"` a\n¦\x1b\u{202e} `");
+        assert_eq!(plain("a\n\u{202e}|"), r"a\\n\\u{202e}\|");
     }
 }

@@ -5,18 +5,18 @@ use std::fmt::Write;
 use lowtide_core::postmortem::PostMortem;
 use lowtide_core::units::{show_bytes, show_duration};
 
-use lowtide_core::text::short;
+use lowtide_core::text::{short, shown};
 
 /// Command lines are cut to this.
 const COMMAND: usize = 60;
 
 pub(crate) fn text(found: &PostMortem) -> String {
-    let mut out = format!("post-mortem: {}\n", found.cause);
+    let mut out = format!("post-mortem: {}\n", shown(&found.cause.to_string()));
     let mut line = |label: &str, text: String| {
-        let _ = writeln!(out, "  {label:<10} {text}");
+        let _ = writeln!(out, "  {label:<10} {}", shown(&text));
     };
     if let Some(who) = &found.who {
-        let command = short(&who.command, COMMAND);
+        let command = short(&shown(&who.command), COMMAND);
         line("first", format!("{} {} ({command})", who.role, who.pid));
     }
     let ago = found.at.since(found.seen_at).seconds();
@@ -47,7 +47,7 @@ pub(crate) fn text(found: &PostMortem) -> String {
                 holder.role,
                 holder.pid,
                 holder.grown,
-                short(&holder.command, COMMAND)
+                short(&shown(&holder.command), COMMAND)
             ),
         );
     }

@@ -6,6 +6,7 @@
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
+use lowtide_core::text::shown;
 use lowtide_core::units::show_bytes;
 
 use super::style::{Paint, Style};
@@ -96,11 +97,7 @@ fn line(what: &str, done: u64, total: u64, style: Style) -> String {
     let bar = style.paint(Paint::Floor, &full.repeat(filled)) + &left.repeat(BAR - filled);
     // What is longer than the line would wrap, and could not be taken back.
     let room = style.width.saturating_sub(BAR + 8);
-    let what: String = what
-        .chars()
-        .map(|c| if c.is_control() { '?' } else { c })
-        .take(room)
-        .collect();
+    let what: String = shown(what).chars().take(room).collect();
     format!("{what} {bar} {:3.0} %", (share * 100.0).floor())
 }
 
@@ -118,7 +115,11 @@ mod tests {
         let half = line("reading \x1b[31mx", 5, 10, ascii);
         assert_eq!(
             half,
-            format!("reading ?[31mx {}{}  50 %", "#".repeat(15), ".".repeat(15))
+            format!(
+                r"reading \x1b[31mx {}{}  50 %",
+                "#".repeat(15),
+                ".".repeat(15)
+            )
         );
         let long = line(&"x".repeat(300), 12, 10, ascii);
         assert!(

@@ -80,3 +80,29 @@ fn speaks_utf8() -> bool {
             lower.contains("utf-8") || lower.contains("utf8")
         })
 }
+
+#[cfg(test)]
+mod tests {
+    use lowtide_core::text::for_terminal;
+
+    use super::*;
+
+    #[test]
+    fn our_own_colours_pass_the_last_door() {
+        let colour = Style {
+            colour: true,
+            ..Style::PLAIN
+        };
+        for paint in [
+            Paint::Bold,
+            Paint::Floor,
+            Paint::Crest,
+            Paint::Bad,
+            Paint::Dim,
+        ] {
+            let painted = colour.paint(paint, "x");
+            assert!(painted.contains('\x1b'));
+            assert_eq!(for_terminal(&painted), painted);
+        }
+    }
+}

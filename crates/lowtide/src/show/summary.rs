@@ -6,6 +6,7 @@ use lowtide_core::entry::Exit;
 use lowtide_core::mark::MarkSource;
 use lowtide_core::run::{RoleLine, Summary};
 use lowtide_core::sample::Basis;
+use lowtide_core::text::shown;
 use lowtide_core::units::{show_bytes, show_duration};
 use lowtide_core::verdict::Class;
 
@@ -13,7 +14,7 @@ use lowtide_core::verdict::Class;
 pub(crate) fn text(summary: &Summary) -> String {
     let mut out = String::new();
     let mut line = |label: &str, text: String| {
-        let _ = writeln!(out, "  {label:<10} {text}");
+        let _ = writeln!(out, "  {label:<10} {}", shown(&text));
     };
     line("watched", watched(summary));
     if let Some(process) = &summary.watched {

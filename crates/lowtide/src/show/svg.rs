@@ -3,6 +3,7 @@
 use std::fmt::{self, Write};
 
 use lowtide_core::report::Report;
+use lowtide_core::text::shown;
 
 use super::drawing::{self, Anchor, HEIGHT, Ink, Shape, Spot, WIDTH};
 
@@ -93,8 +94,8 @@ fn spots_of(spots: &[Spot]) -> String {
 }
 
 fn escaped(text: &str) -> String {
-    text.chars()
-        .filter(|c| !c.is_control())
+    shown(text)
+        .chars()
         .map(|c| match c {
             '<' => "&lt;".to_owned(),
             '>' => "&gt;".to_owned(),

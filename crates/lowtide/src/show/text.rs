@@ -4,6 +4,7 @@
 use lowtide_core::judge::WOULD_CHANGE;
 use lowtide_core::judge::words::{pace, place, stretch, unit};
 use lowtide_core::series::Series;
+use lowtide_core::text::shown;
 use lowtide_core::units::{show_bytes, show_duration};
 use lowtide_core::verdict::{Axis, Class, Verdict};
 
@@ -23,17 +24,18 @@ pub(crate) fn render(
 ) -> String {
     let mut out = String::new();
     if !verdict.source.is_empty() {
-        out.push_str(&format!("{}: ", verdict.source));
+        out.push_str(&format!("{}: ", shown(&verdict.source)));
     }
     out.push_str(&format!(
         "{}\n",
-        style.paint(outlook::weight(verdict), &headline(verdict))
+        style.paint(outlook::weight(verdict), &shown(&headline(verdict)))
     ));
     if let Some(process) = &verdict.process {
-        out.push_str(&format!(
-            "  {} (pid {}), {}: {}\n",
+        let who = format!(
+            "{} (pid {}), {}: {}",
             process.command, process.pid, process.role, process.why
-        ));
+        );
+        out.push_str(&format!("  {}\n", shown(&who)));
     }
     out.push('\n');
     out.push_str(&chart(series, verdict, style));
@@ -233,13 +235,13 @@ fn numbers(verdict: &Verdict, series: &Series) -> Vec<String> {
     lines
 }
 
-/// Breaks at blanks; the lines after the first are indented below the text.
+/// Breaks at blanks, and shows what cannot be seen; the lines after the first are indented below the text.
 pub(super) fn wrapped(text: &str, lead: &str, width: usize) -> String {
     let indent = lead.chars().count().min(6);
     let mut out = lead.to_owned();
     let mut used = lead.chars().count();
     let mut first = true;
-    for word in text.split_whitespace() {
+    for word in text.split_whitespace().map(shown) {
         let len = word.chars().count();
         if !first && used + 1 + len > width {
             out.push('\n');
@@ -249,7 +251,7 @@ pub(super) fn wrapped(text: &str, lead: &str, width: usize) -> String {
             out.push(' ');
             used += 1;
         }
-        out.push_str(word);
+        out.push_str(&word);
         used += len;
         first = false;
     }
@@ -265,7 +267,11 @@ pub(crate) mod tests {
 
     use super::*;
 
-    fn shown(points: impl Iterator<Item = (f64, f64)>, context: &Context, style: Style) -> String {
+    fn rendered(
+        points: impl Iterator<Item = (f64, f64)>,
+        context: &Context,
+        style: Style,
+    ) -> String {
         let mut series = Series::new(Axis::Step, Meter::Rss);
         points.for_each(|(x, y)| series.push(Point::new(x, y)));
         let mut verdict = judge(&series, context);
@@ -294,7 +300,7 @@ pub(crate) mod tests {
             limit: Some("32GB".parse().unwrap()),
             ..Context::default()
         };
-        let text = shown(warm_up(), &limited, ascii);
+        let text = rendered(warm_up(), &limited, ascii);
         assert!(text.starts_with("run.csv: WARM-UP, not a leak"), "{text}");
         assert!(text.is_ascii(), "{text}");
         assert!(text.lines().skip(1).all(|l| l.len() <= 72), "{text}");
@@ -309,8 +315,8 @@ pub(crate) mod tests {
             colour: true,
             ..Style::PLAIN
         };
-        assert!(shown(warm_up(), &Context::default(), style).contains("\x1b[34m"));
-        assert!(!shown(warm_up(), &Context::default(), Style::PLAIN).contains('\x1b'));
+        assert!(rendered(warm_up(), &Context::default(), style).contains("\x1b[34m"));
+        assert!(!rendered(warm_up(), &Context::default(), Style::PLAIN).contains('\x1b'));
     }
 
     /// The founding run at step 30, told that it has 240: said by hand, as views decide nothing.
@@ -402,7 +408,7 @@ pub(crate) mod tests {
             vec![(1.0, 5.0), (1.0, 6.0)],
             vec![(0.0, 0.0), (1.0, 0.0)],
         ] {
-            shown(points.into_iter(), &Context::default(), Style::PLAIN);
+            rendered(points.into_iter(), &Context::default(), Style::PLAIN);
         }
     }
 }

@@ -5,6 +5,7 @@ mod common;
 
 mod attach;
 mod ended;
+mod hostile;
 mod inherited;
 mod killed;
 mod pipes;

@@ -82,12 +82,21 @@ fn beside(folder: &Path, baseline: String) -> String {
 }
 
 fn parse(name: &str, text: &str) -> Result<Option<Table>> {
-    Ok(if name == "lowtide.toml" {
-        toml::from_str::<LowtideToml>(text)?.check
-    } else {
-        let project: PyProject = toml::from_str(text)?;
-        project.tool.and_then(|t| t.lowtide).and_then(|l| l.check)
-    })
+    if name == "lowtide.toml" {
+        let ours: LowtideToml = toml::from_str(text).map_err(|error| in_one_line(&error, text))?;
+        return Ok(ours.check);
+    }
+    let project: PyProject = toml::from_str(text).map_err(|error| in_one_line(&error, text))?;
+    Ok(project.tool.and_then(|t| t.lowtide).and_then(|l| l.check))
+}
+
+/// Where and what: the library draws the place as a picture of several lines, and messages are one.
+fn in_one_line(error: &toml::de::Error, text: &str) -> anyhow::Error {
+    let before = error.span().and_then(|span| text.get(..span.start));
+    let place = before.map_or(String::new(), |before| {
+        format!("line {}: ", before.matches('\n').count() + 1)
+    });
+    anyhow!("{place}{}", error.message().replace('\n', ", "))
 }
 
 /// What `scripts/fuzz` tries: any file is read, or refused with words.

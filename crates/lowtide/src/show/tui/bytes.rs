@@ -4,6 +4,7 @@
 
 use std::io::Write;
 
+use lowtide_core::text::is_unseen;
 use ratatui::buffer::{Buffer, Cell};
 use ratatui::style::{Color, Modifier};
 
@@ -31,7 +32,13 @@ pub(super) fn changes(before: &Buffer, after: &Buffer) -> Vec<u8> {
             sgr(&mut out, cell);
             pen = Some(style);
         }
-        out.extend_from_slice(cell.symbol().as_bytes());
+        // The last door: what no terminal should obey has no place in a cell, whoever put it there.
+        let seen = cell.symbol().chars().filter(|c| !is_unseen(*c));
+        let before = out.len();
+        out.extend(seen.flat_map(|c| c.encode_utf8(&mut [0; 4]).as_bytes().to_vec()));
+        if out.len() == before {
+            out.push(b' ');
+        }
         // After a wide character the cursor's place is the terminal's opinion.
         cursor = cell.symbol().is_ascii().then_some((x + 1, y));
     }

@@ -72,14 +72,9 @@ impl Palette {
     }
 }
 
-/// Names come from processes, and a process may call itself anything: what would move the cursor or
-/// turn the line around is left out.
+/// Names come from processes, and a process may call itself anything.
 pub(super) fn clean(text: &str) -> String {
-    let turns = |c: char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    text.chars()
-        .filter(|c| !turns(*c))
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .collect()
+    lowtide_core::text::shown(text).into_owned()
 }
 
 /// A command without the folders of its program: `python train.py`.
