@@ -20,8 +20,8 @@ pub(crate) use tell;
 
 /// Lines of ours on stderr.
 pub(crate) fn lines(text: &str) {
-    let text = for_terminal(text);
-    let _ = writeln!(io::stderr(), "{}", text.trim_end_matches('\n'));
+    let text = format!("{}\n", for_terminal(text).trim_end_matches('\n'));
+    let _ = io::stderr().write_all(text.as_bytes());
 }
 
 /// A text for people on stdout; its lines are ours, their fields were made by [`lowtide_core::text::shown`].

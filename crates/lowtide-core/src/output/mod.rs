@@ -24,7 +24,7 @@ mod trainer;
 pub use choose::Counter;
 pub use lines::Lines;
 pub use state::{StateError, trainer_state};
-pub use text::jobs_own;
+pub use text::{OUR_LEAD, jobs_own};
 
 use reader::LineReader;
 

@@ -2,7 +2,7 @@
 
 /// How everything begins that lowtide says beside a job. Where the job's errors go to a file, these lines
 /// stand in it too, with steps and sizes that are not the job's.
-const OUR_LEAD: &str = "lowtide: ";
+pub const OUR_LEAD: &str = "lowtide: ";
 
 /// The part of a line that the job wrote: ours may come behind the unfinished line of a bar.
 pub fn jobs_own(line: &str) -> &str {

@@ -5,7 +5,9 @@ use std::fmt;
 use std::io::{IsTerminal, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use lowtide_core::output::OUR_LEAD;
 use lowtide_core::text::{for_terminal, shown};
+use rustix::fs::FileType;
 
 #[derive(Clone)]
 pub struct Teller {
@@ -13,6 +15,9 @@ pub struct Teller {
     /// Under `run` the keeper puts the terminal into raw mode, where a line feed alone does not
     /// return to the first column.
     line_end: &'static str,
+    /// Stderr is a file. The job's output often goes to the same one, and whoever reads steps from it (we
+    /// do) must be able to leave out what is ours: every line begins with [`OUR_LEAD`] there.
+    in_file: bool,
     /// The live view, shared by all who tell.
     view: Arc<Mutex<Option<Ear>>>,
 }
@@ -30,6 +35,8 @@ impl Teller {
         Teller {
             quiet,
             line_end,
+            in_file: rustix::fs::fstat(std::io::stderr())
+                .is_ok_and(|found| FileType::from_raw_mode(found.st_mode).is_file()),
             view: Arc::default(),
         }
     }
@@ -41,7 +48,7 @@ impl Teller {
 
     /// One line; nothing when quiet. A stderr that is gone is no reason to stop watching.
     pub fn say(&self, text: &str) {
-        self.line("lowtide", text);
+        self.line("", text);
     }
 
     fn line(&self, lead: &str, text: &str) {
@@ -49,24 +56,32 @@ impl Teller {
         match &*view {
             Some(ear) => ear(text),
             None if self.quiet => {}
-            None => self.write(&format!("{lead}: {}", shown(text))),
+            None => self.write(&format!("{OUR_LEAD}{lead}{}", shown(text))),
         }
     }
 
     pub fn hint(&self, text: &str) {
-        self.line("hint", text);
+        self.line("hint: ", text);
     }
 
     /// Several lines, said even when quiet is not.
     pub fn block(&self, text: &str) {
-        if !self.quiet {
-            self.write(text.trim_end_matches('\n'));
+        if self.quiet {
+            return;
+        }
+        let text = text.trim_end_matches('\n');
+        if self.in_file {
+            let lines: Vec<String> = text.lines().map(|l| format!("{OUR_LEAD}{l}")).collect();
+            self.write(&lines.join("\n"));
+        } else {
+            self.write(text);
         }
     }
 
     fn write(&self, text: &str) {
-        let text = for_terminal(text).replace('\n', self.line_end);
-        let _ = write!(std::io::stderr().lock(), "{text}{}", self.line_end);
+        // In one piece: the job may write to the same place between two.
+        let text = for_terminal(text).replace('\n', self.line_end) + self.line_end;
+        let _ = std::io::stderr().lock().write_all(text.as_bytes());
     }
 }
 

@@ -110,6 +110,54 @@ fn a_file_is_the_jobs_own() {
     );
 }
 
+/// What lowtide says stands in the file that it reads steps from; the job's own name is quoted in it, with a step.
+#[test]
+fn what_we_write_into_the_jobs_file_is_not_read_as_the_jobs() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("log");
+    let file = fs::File::create(&path).unwrap();
+    // It goes on until something was said of it.
+    let job = "import time\nfor i in range(1, 31): print(f'step {i}/120 RAM: {100 + i} MB', flush=True)\n\
+         while 'lowtide: watching' not in open('log').read(): time.sleep(0.02)\n\
+         print('step 31/120 RAM: 131 MB')";
+    let status = Command::new(LOWTIDE)
+        .args(["run", "-i", "20ms", "-o", "rec", "--probe", "trim", "--"])
+        .args(["python3", "-c", job, "step 394/120 RAM: 394 MB"])
+        .env("LOWTIDE_HOME", home.path())
+        .current_dir(home.path())
+        .stdin(Stdio::null())
+        .stdout(file.try_clone().unwrap())
+        .stderr(file)
+        .ends();
+    assert_eq!(status.code(), Some(0));
+    let text = fs::read_to_string(&path).unwrap();
+    assert!(
+        text.contains("lowtide:   watched"),
+        "the end is there: {text}"
+    );
+    let others = text.lines().filter(|line| !line.starts_with("step "));
+    for line in others {
+        assert!(line.starts_with("lowtide: "), "{line:?} in {text}");
+    }
+    let recording = Recording::open(&home.path().join("rec").join(FILE_NAME)).unwrap();
+    let steps: Vec<u64> = recording
+        .filter_map(|entry| match entry.unwrap() {
+            Entry::Mark(mark) => mark.step,
+            _ => None,
+        })
+        .collect();
+    assert_eq!(steps.last(), Some(&31), "{steps:?}");
+    assert!(steps.is_sorted(), "{steps:?}");
+    // The file judged afterwards is the job's too.
+    let judged = Command::new(LOWTIDE)
+        .args(["judge", "log", "--json"])
+        .current_dir(home.path())
+        .finish();
+    let judged: serde_json::Value = serde_json::from_slice(&judged.stdout).unwrap();
+    let read = judged["read"].as_str().unwrap();
+    assert!(read.starts_with("31 points"), "{read}");
+}
+
 #[test]
 fn the_job_notices_that_nobody_reads() {
     let home = tempfile::tempdir().unwrap();
