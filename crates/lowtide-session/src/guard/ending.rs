@@ -70,11 +70,12 @@ impl Guard {
             }
             return Next::Done(exit.code());
         }
-        let found = self.plan.places.look(self.since);
+        let found = self.plan.places.look(self.since.earliest());
         self.name_broken(watch, &found);
         let newest = found.complete.first();
         if let Some(asked) = asked.filter(|asked| !asked.forced && !ran_out) {
-            let saved = newest.is_some_and(|newest| newest.written >= asked.at - COARSE);
+            let since = asked.at.earliest() - COARSE;
+            let saved = newest.is_some_and(|newest| newest.written >= since);
             let unfinished = exit == Some(Exit::Code(0)) && watch.run.total_steps().is_some();
             if !saved && !unfinished {
                 return self.not_saved(watch, exit, newest);
@@ -297,7 +298,7 @@ impl Guard {
 
     /// Says what an end that was not ours costs.
     fn count(&self, watch: &mut Watch) {
-        let found = self.plan.places.look(self.since);
+        let found = self.plan.places.look(self.since.earliest());
         self.name_broken(watch, &found);
         let text = left_to_resume(watch, found.complete.first());
         self.tell(watch, &text);

@@ -9,7 +9,6 @@ pub mod resume;
 pub mod takeover;
 
 use std::path::PathBuf;
-use std::time::SystemTime;
 
 use lowtide_core::entry::EventKind;
 use lowtide_core::guard::{Decision, Every, Ruling};
@@ -19,6 +18,7 @@ use rustix::process::Signal;
 
 use crate::act::{self, AskBy};
 use crate::marks::Request;
+use crate::monotonic::Moment;
 use crate::watch::Watch;
 
 use checkpoints::Places;
@@ -41,7 +41,7 @@ pub struct Guard {
     plan: Plan,
     command: Vec<String>,
     /// When the first attempt began: older checkpoints are not this job's.
-    since: SystemTime,
+    since: Moment,
     restarts: u32,
     /// The user wants it to end: nothing is started again.
     interrupted: bool,
@@ -57,12 +57,12 @@ pub struct Guard {
 /// What was done to the running attempt.
 #[derive(Clone, Copy, Debug)]
 struct Asked {
-    at: SystemTime,
+    at: Moment,
     forced: bool,
 }
 
 impl Guard {
-    pub fn new(plan: Plan, command: &[String], since: SystemTime) -> Guard {
+    pub(crate) fn new(plan: Plan, command: &[String], since: Moment) -> Guard {
         Guard {
             plan,
             command: command.to_vec(),
@@ -109,7 +109,7 @@ impl Guard {
 
     fn ask(&mut self, watch: &mut Watch, stop_at: Option<u64>, why: &str) {
         self.asked = Some(Asked {
-            at: SystemTime::now(),
+            at: Moment::now(),
             forced: false,
         });
         let told = watch.run.steps_from() == Some(MarkSource::Callback);
@@ -144,7 +144,7 @@ impl Guard {
     }
 
     fn force(&mut self, watch: &mut Watch, signal: Signal, why: &str) {
-        let at = self.asked.map_or_else(SystemTime::now, |asked| asked.at);
+        let at = self.asked.map_or_else(Moment::now, |asked| asked.at);
         self.asked = Some(Asked { at, forced: true });
         let trainers: Vec<ProcId> = watch.run.trainers().collect();
         self.tell(watch, why);

@@ -1,7 +1,7 @@
 //! How a session comes to be: by starting a job through the keeper, or by finding one that runs.
 
 use std::path::Path;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use lowtide_core::entry::Exit;
@@ -16,6 +16,7 @@ use crate::guard::takeover::Takeover;
 use crate::guard::{self, Guard};
 use crate::keeper::{self, Event, Handle, Starter};
 use crate::marks::Inbox;
+use crate::monotonic::Moment;
 use crate::watch::{LogFiles, Plan, StateFile, Teller, Watch, WatchOptions};
 
 /// Runs a command to its end and watches it; with a plan, guards it.
@@ -29,7 +30,7 @@ pub fn run(
     let plan = Plan::new(options, "run", command)?;
     let inbox = opened(Inbox::open(), plan.teller());
     let folder = inbox.as_ref().map(|inbox| inbox.folder().to_owned());
-    let guard = guard.map(|plan| Guard::new(plan, command, SystemTime::now()));
+    let guard = guard.map(|plan| Guard::new(plan, command, Moment::now()));
     let words = in_group(isolated, command);
     let mut handle = match keeper::start(launch(&words, folder.as_deref(), Vec::new(), None)) {
         Ok(handle) => handle,
@@ -59,7 +60,7 @@ pub fn run(
     files.follow_ours(&handle, [true, true]);
     Session {
         files,
-        state: StateFile::new(Some(Path::new(".")), command, SystemTime::now()),
+        state: StateFile::new(Some(Path::new(".")), command, Moment::now()),
         folder,
         options,
         isolated,
@@ -103,10 +104,10 @@ pub fn attach(
         .map_or(&job.command, |(_, takeover)| &takeover.command);
     let watch = Watch::start(Plan::new(options, "attach", command)?, inbox, sampler)?;
     let isolated = guard.as_ref().and_then(|_| Isolated::found(pid));
-    let state = StateFile::new(job.cwd.as_deref(), command, job.began);
+    let state = StateFile::new(job.cwd.as_deref(), command, Moment::of(job.began));
     let (guard, home) = match guard {
         Some((plan, takeover)) => {
-            let since = takeover.since(job.began);
+            let since = Moment::of(takeover.since(job.began));
             let guard = Guard::new(plan, &takeover.command, since);
             (Some(guard), Some(takeover.home))
         }

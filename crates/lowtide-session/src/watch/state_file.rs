@@ -10,6 +10,8 @@ use lowtide_core::output::trainer_state;
 use lowtide_core::units::Micros;
 use lowtide_sys::regular;
 
+use crate::monotonic::Moment;
+
 /// Looked for at most this often: checkpoints are rare, and a second is exact enough for any of them.
 const SOONEST: Micros = Micros(1_000_000);
 /// And at least this often, however slow the folders are to list: some network disks take seconds.
@@ -25,14 +27,14 @@ const LARGEST: u64 = 16 << 20;
 
 pub(crate) struct StateFile {
     places: Vec<PathBuf>,
-    since: SystemTime,
+    since: Moment,
     next: Micros,
     seen: Option<(PathBuf, SystemTime)>,
 }
 
 impl StateFile {
     /// `argv` may name the output folder; the folder the job was started in counts too. None: it is not known.
-    pub(crate) fn new(cwd: Option<&Path>, argv: &[String], since: SystemTime) -> StateFile {
+    pub(crate) fn new(cwd: Option<&Path>, argv: &[String], since: Moment) -> StateFile {
         StateFile {
             places: cwd.map_or_else(Vec::new, |cwd| output_folders(cwd, argv)),
             since,
@@ -59,7 +61,8 @@ impl StateFile {
 
     fn newest(&self) -> Option<(PathBuf, SystemTime)> {
         let places = self.places.iter().flat_map(|place| checkpoints(place));
-        let ours = places.filter(|(_, written)| *written >= self.since);
+        let since = self.since.earliest();
+        let ours = places.filter(|(_, written)| *written >= since);
         ours.max_by_key(|(_, written)| *written)
     }
 }
@@ -145,7 +148,7 @@ mod tests {
         let argv: Vec<String> = ["python", "train.py", "--output_dir=deep/er/out"]
             .map(String::from)
             .into();
-        let mut file = StateFile::new(Some(root.path()), &argv, SystemTime::UNIX_EPOCH);
+        let mut file = StateFile::new(Some(root.path()), &argv, Moment::of(SystemTime::UNIX_EPOCH));
         let out = root.path().join("deep/er/out");
         save(&out, 20);
         let at_once = |at: u64| move || Micros(at);
@@ -164,7 +167,7 @@ mod tests {
     #[test]
     fn folders_that_are_slow_to_list_are_listed_less_often() {
         let root = tempfile::tempdir().unwrap();
-        let mut file = StateFile::new(Some(root.path()), &[], SystemTime::UNIX_EPOCH);
+        let mut file = StateFile::new(Some(root.path()), &[], Moment::of(SystemTime::UNIX_EPOCH));
         for (took, rest) in [(100, SOONEST.0), (5_000, 5_000_000), (9_000_000, LATEST.0)] {
             let now = std::cell::Cell::new(file.next.0);
             let began = now.get();
@@ -182,7 +185,7 @@ mod tests {
         fs::create_dir_all(&folder).unwrap();
         let pipe = folder.join("trainer_state.json");
         mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR, 0).unwrap();
-        let mut file = StateFile::new(Some(root.path()), &[], SystemTime::UNIX_EPOCH);
+        let mut file = StateFile::new(Some(root.path()), &[], Moment::of(SystemTime::UNIX_EPOCH));
         assert_eq!(file.read(|| LATEST).and_then(|mark| mark.step), Some(20));
     }
 
@@ -191,7 +194,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         save(root.path(), 900);
         let later = SystemTime::now() + std::time::Duration::from_secs(60);
-        let mut file = StateFile::new(Some(root.path()), &[], later);
+        let mut file = StateFile::new(Some(root.path()), &[], Moment::of(later));
         assert_eq!(file.read(|| LATEST), None);
     }
 }

@@ -9,9 +9,9 @@ use jiff::{Timestamp, tz::TimeZone};
 use lowtide_core::entry::Exit;
 use lowtide_core::text::{short, shown};
 use lowtide_core::units::{Bytes, parse_duration, show_duration};
-use lowtide_recording::{Losses, RecordingError};
 use lowtide_recording::store::{Store, StoredRun};
 use lowtide_recording::summary::{RunState, Summary, recently_written};
+use lowtide_recording::{Losses, RecordingError};
 use serde_json::json;
 
 use crate::listing::at_a_glance;
