@@ -75,7 +75,10 @@ impl Guard {
         let newest = found.complete.first();
         if let Some(asked) = asked.filter(|asked| !asked.forced && !ran_out) {
             let since = asked.at.earliest() - COARSE;
-            let saved = newest.is_some_and(|newest| newest.written >= since);
+            // The one that it went on from may be as young as that, and is not its answer.
+            let saved = newest.is_some_and(|newest| {
+                newest.written >= since && Some(newest) != self.resumed.as_ref()
+            });
             let unfinished = exit == Some(Exit::Code(0)) && watch.run.total_steps().is_some();
             if !saved && !unfinished {
                 return self.not_saved(watch, exit, newest);
@@ -162,7 +165,7 @@ impl Guard {
         self.restarts += 1;
         self.repeated += repeated;
         self.restarted_at = watch.run.furthest_step();
-        self.resumed = Some(newest.path.clone());
+        self.resumed = Some(newest.clone());
         Next::Again(self.next_attempt(watch, newest, &resume, repeated))
     }
 
@@ -180,7 +183,8 @@ impl Guard {
         }
         let furthest = watch.run.furthest_step();
         let no_new_step = furthest.is_none() || furthest <= self.restarted_at;
-        let same = self.resumed.as_deref() == Some(&newest.path);
+        let resumed = self.resumed.as_ref();
+        let same = resumed.is_some_and(|resumed| resumed.path == newest.path);
         if self.restarts > 0 && no_new_step && same {
             return Err(Refusal {
                 why: "no new step since the last restart: giving up".to_owned(),

@@ -8,8 +8,6 @@ pub mod isolate;
 pub mod resume;
 pub mod takeover;
 
-use std::path::PathBuf;
-
 use lowtide_core::entry::EventKind;
 use lowtide_core::guard::{Decision, Every, Ruling};
 use lowtide_core::mark::MarkSource;
@@ -21,7 +19,7 @@ use crate::marks::Request;
 use crate::monotonic::Moment;
 use crate::watch::Watch;
 
-use checkpoints::Places;
+use checkpoints::{Checkpoint, Places};
 pub(crate) use ending::{Next, Restart};
 use resume::Resume;
 
@@ -48,7 +46,8 @@ pub struct Guard {
     asked: Option<Asked>,
     /// How far the run had come when the job was last started again.
     restarted_at: Option<u64>,
-    resumed: Option<PathBuf>,
+    /// The checkpoint that this attempt went on from.
+    resumed: Option<Checkpoint>,
     repeated: u64,
     /// Ends in a row that were not by request.
     rough: u32,
