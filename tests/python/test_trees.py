@@ -9,6 +9,8 @@ import sys
 
 import pytest
 
+from test_program import wait_until
+
 HERE = pathlib.Path(__file__).parent
 JOBS = HERE / "jobs"
 LOWTIDE = os.environ.get("LOWTIDE_BIN", "lowtide")
@@ -107,3 +109,40 @@ def test_a_trainer_that_a_server_starts_late(tmp_path):
     verdict, _ = watch(tmp_path, sys.executable, JOBS / "server.py", JOBS / "plain.py", "30000000")
     assert "plain.py" in verdict["process"]["command"]
     assert "server.py" not in verdict["process"]["command"]
+
+
+def test_workers_stay_workers_when_their_trainer_is_killed(tmp_path):
+    """They linger as orphans; without their parent they look like trainers themselves."""
+    code = """
+import multiprocessing, os, time
+def work(number):
+    open("worker-%d" % number, "w").close()
+    while not os.path.exists("end"): time.sleep(0.02)
+for number in range(3): multiprocessing.get_context("fork").Process(target=work, args=(number,)).start()
+while True: time.sleep(0.02)
+"""
+    env = {**os.environ, "LOWTIDE_HOME": str(tmp_path / "home"), "XDG_RUNTIME_DIR": str(tmp_path)}
+    job = subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path, env=env)
+    wait_until(lambda: all((tmp_path / ("worker-%d" % number)).exists() for number in range(3)))
+    watcher = subprocess.Popen(
+        [LOWTIDE, "attach", "-q", "-i", "50ms", "-o", "run", str(job.pid)], cwd=tmp_path, env=env,
+        stdout=subprocess.DEVNULL,
+    )
+
+    def exported(what):
+        asked = [LOWTIDE, "export", tmp_path / "run", "--what", what, "--format", "jsonl"]
+        return [json.loads(line) for line in subprocess.run(asked, capture_output=True).stdout.splitlines()]
+
+    wait_until(lambda: roles(exported("processes")) == {"trainer": 1, "loader-worker": 3})
+    job.kill()
+    job.wait()
+    # Several looks at the orphans alone.
+    alone = lambda: {row["seq"] for row in exported("samples")} - {  # noqa: E731
+        row["seq"] for row in exported("samples") if row["pid"] == job.pid
+    }
+    wait_until(lambda: len(alone()) >= 5)
+    (tmp_path / "end").touch()
+    assert watcher.wait(120) == 0
+    assert roles(exported("processes")) == {"trainer": 1, "loader-worker": 3}
+    judged = subprocess.run([LOWTIDE, "judge", tmp_path / "run", "--json"], capture_output=True, text=True)
+    assert json.loads(judged.stdout)["process"]["pid"] == job.pid

@@ -6,7 +6,8 @@ use std::collections::{HashMap, HashSet};
 use super::roles::{self, Kin};
 use crate::process::{Member, ProcId, Role};
 
-/// The role of every member and why it has it, in the order given.
+/// The role of every member and why it has it, in the order given. What a role was known by may end before
+/// its process: those whose parent has ended keep what they were called before.
 pub fn assign(members: &[&Member]) -> Vec<(Role, String)> {
     let index: HashMap<ProcId, usize> = members
         .iter()
@@ -17,6 +18,7 @@ pub fn assign(members: &[&Member]) -> Vec<(Role, String)> {
         let parent = members[at].parent?;
         index.get(&parent).copied().filter(|found| *found != at)
     };
+    let orphaned = |at: usize| members[at].parent.is_some() && parent_of(at).is_none();
     let mut order: Vec<usize> = (0..members.len()).collect();
     order.sort_by_key(|at| (members[*at].id.start, members[*at].id.pid));
 
@@ -25,6 +27,10 @@ pub fn assign(members: &[&Member]) -> Vec<(Role, String)> {
     // Twice: what trains below is known only once the roles below are.
     for _ in 0..2 {
         for at in &order {
+            if orphaned(*at) && roles::outlives_parent(members[*at]) {
+                called[*at] = (members[*at].role, members[*at].why.clone());
+                continue;
+            }
             let kin = Kin {
                 parent: parent_of(*at).map(|parent| (&members[parent].facts, called[parent].0)),
                 trains_below: trains_below.contains(at),
@@ -93,5 +99,41 @@ mod tests {
             roles(&late),
             [Role::Launcher, Role::Trainer, Role::LoaderWorker]
         );
+    }
+    /// Calls all roles and remembers them, as the sampler does.
+    fn call(tree: &mut [Member]) {
+        let called = assign(&tree.iter().collect::<Vec<_>>());
+        for (member, (role, why)) in tree.iter_mut().zip(called) {
+            (member.role, member.why) = (role, why);
+        }
+    }
+
+    #[test]
+    fn workers_stay_workers_when_the_trainer_is_killed() {
+        let mut tree = vec![
+            member(1, 0, "sh -c train", false, false),
+            member(2, 1, "python train.py", true, false),
+            member(3, 2, "python train.py", true, true),
+            member(4, 3, "python train.py", true, true),
+            member(5, 2, "python upload.py", false, false),
+        ];
+        let roles = |tree: &[Member]| tree.iter().map(|one| one.role).collect::<Vec<_>>();
+        call(&mut tree);
+        let helpers = [Role::LoaderWorker, Role::LoaderWorker, Role::Other];
+        assert_eq!(roles(&tree)[2..], helpers);
+        tree.remove(1);
+        // And at every later look.
+        for _ in 0..3 {
+            call(&mut tree);
+            assert_eq!(roles(&tree)[1..], helpers);
+        }
+        // One that runs another program from here on is called by what it shows itself.
+        tree[1] = Member {
+            role: tree[1].role,
+            why: tree[1].why.clone(),
+            ..member(3, 2, "python next_stage.py", true, false)
+        };
+        call(&mut tree);
+        assert_eq!(tree[1].role, Role::Trainer);
     }
 }

@@ -2,7 +2,7 @@
 //! the process and its parent; the strongest evidence is asked first.
 
 use super::program::{Program, is_python};
-use crate::process::{Facts, Role};
+use crate::process::{Facts, Member, Role};
 
 /// The relatives that a role depends on.
 #[derive(Clone, Copy, Debug, Default)]
@@ -103,6 +103,18 @@ const COMPILE_WORKER: [&str; 2] = [
     "torch._inductor.compile_worker",
 ];
 
+const STARTED_BY_TRAINER: &str = "a Python program started by the trainer";
+
+/// Whether a process whose parent has ended keeps the role it had: its own facts do not tell what it is, a
+/// fork looks like its parent. One that ran another program since is no fork any more.
+pub(crate) fn outlives_parent(member: &Member) -> bool {
+    let known = !member.why.is_empty();
+    let Facts {
+        libtorch, libcuda, ..
+    } = member.facts;
+    known && (member.facts.forked || (member.why == STARTED_BY_TRAINER && !libtorch && !libcuda))
+}
+
 /// Calls the role of a process.
 pub fn call(facts: &Facts, kin: Kin<'_>) -> (Role, String) {
     let program = Program::of(&facts.argv);
@@ -149,7 +161,7 @@ pub fn call(facts: &Facts, kin: Kin<'_>) -> (Role, String) {
             .parent
             .is_some_and(|(parent, role)| role.trains() && (parent.libtorch || parent.libcuda));
         if parent_is_torch {
-            return said(Role::Other, "a Python program started by the trainer");
+            return said(Role::Other, STARTED_BY_TRAINER);
         }
         return said(Role::Trainer, "a Python program that nothing else explains");
     }
