@@ -463,10 +463,13 @@ fn dress(command: &mut std::process::Command, [stdin, stdout, stderr]: Streams) 
 /// The job as our child, in our session.
 fn start_beside(orders: &Orders, streams: Streams) -> io::Result<StartedJob> {
     let mut command = orders.command();
+    // Without us it would print to nobody, and is told so. Output in files is its own and needs us not.
+    let [_, stdout, stderr] = &streams;
+    let carried = stdout.is_some() || stderr.is_some();
     dress(&mut command, streams);
     Start {
         mask: orders.mask,
-        parent_death: Some(Signal::HUP.as_raw()),
+        parent_death: carried.then(|| Signal::HUP.as_raw()),
         ..Start::default()
     }
     .apply(&mut command);

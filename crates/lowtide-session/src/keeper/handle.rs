@@ -40,7 +40,7 @@ pub enum Event {
     Screen(bool),
     /// What the user typed while we have the screen.
     Keys(Vec<u8>),
-    /// The keeper is dead: the job lost its terminal or pipes and was sent SIGHUP.
+    /// The keeper is dead: a job with a terminal or pipes lost them and was sent SIGHUP.
     KeeperLost,
     /// The job's main process ended, and all it printed is out. Descendants may live; the keeper stays with them.
     Exited(Exit),

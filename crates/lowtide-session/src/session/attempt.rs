@@ -152,9 +152,9 @@ impl Session<'_> {
             Event::Continued => watch.job_stopped(false),
             Event::KeeperLost => {
                 self.view.close(Some(handle), watch);
-                watch
-                    .teller()
-                    .say("the keeper is dead, the job lost its terminal");
+                watch.teller().say(
+                    "the keeper is dead: a job that prints through it was hung up, one that prints to files goes on",
+                );
             }
             Event::Exited(exit) => return Ok(FromKeeper::End(End::Exited(exit))),
             Event::Dropped(_) | Event::Screen(_) | Event::Keys(_) => {}

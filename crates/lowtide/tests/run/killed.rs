@@ -52,7 +52,7 @@ fn rounds(one: impl Fn(&Path, usize) + Sync) {
 
 /// Every tick that was recorded is there, in order. A watcher that died before its first tick leaves
 /// no recording, or an empty one.
-fn ticks_recorded(home: &Path) -> usize {
+pub(crate) fn ticks_recorded(home: &Path) -> usize {
     let mut all = 0;
     let runs = std::fs::read_dir(home.join("runs"))
         .into_iter()

@@ -6,7 +6,8 @@ use std::process::Stdio;
 
 use lowtide_sys::sigwait::{send, send_group};
 
-use crate::common::{Reader, Starts, User, keeper_of, run, until};
+use crate::common::{Reader, Starts, User, is_over, keeper_of, run, until};
+use crate::killed::ticks_recorded;
 
 const USR1: i32 = 10;
 const TERM: i32 = 15;
@@ -111,6 +112,7 @@ fn killing_the_keeper_hangs_up_the_job() {
     send(keeper_of(lowtide.id()), 9).unwrap();
     assert_eq!(lowtide.wait().unwrap().code(), Some(9));
     assert!(home.path().join("hup").exists());
+    assert!(ticks_recorded(home.path()) > 0);
 }
 
 #[test]
@@ -126,4 +128,60 @@ fn killing_the_keeper_at_a_terminal_hangs_up_the_job_and_frees_the_terminal() {
     user.screen.until("code 9");
     user.screen.until("same");
     until("the hangup", || fs::read(home.path().join("hup")).ok());
+}
+
+/// A job whose output goes to a file: `lowtide` and its keeper, once the job has begun.
+fn printing_to_a_file(home: &std::path::Path) -> (lowtide_testing::Started, u32) {
+    let job = "echo ready; while [ ! -e go ]; do sleep 0.02; done; echo last; echo > done; exit 3";
+    let file = || fs::File::create(home.join("out")).unwrap();
+    let lowtide = run(home, job).stdout(file()).stderr(Stdio::null()).start();
+    until("the job's beginning", || {
+        let text = fs::read_to_string(home.join("out")).ok()?;
+        text.contains("ready").then_some(())
+    });
+    let keeper = keeper_of(lowtide.id());
+    (lowtide, keeper)
+}
+
+#[test]
+fn a_job_that_prints_to_files_outlives_its_keeper_and_keeps_its_code() {
+    let home = tempfile::tempdir().unwrap();
+    let (mut lowtide, keeper) = printing_to_a_file(home.path());
+    send(keeper, 9).unwrap();
+    until("the keeper's end", || is_over(keeper).then_some(()));
+    fs::write(home.path().join("go"), "").unwrap();
+    assert_eq!(lowtide.wait().unwrap().code(), Some(3));
+    let text = fs::read_to_string(home.path().join("out")).unwrap();
+    assert_eq!(text, "ready\nlast\n");
+    ticks_recorded(home.path());
+}
+
+#[test]
+fn a_job_that_prints_to_files_outlives_watcher_and_keeper() {
+    let home = tempfile::tempdir().unwrap();
+    let (mut lowtide, keeper) = printing_to_a_file(home.path());
+    send(lowtide.id(), 9).unwrap();
+    lowtide.wait().unwrap();
+    send(keeper, 9).unwrap();
+    until("the keeper's end", || is_over(keeper).then_some(()));
+    fs::write(home.path().join("go"), "").unwrap();
+    until("the job's end", || fs::read(home.path().join("done")).ok());
+    let text = fs::read_to_string(home.path().join("out")).unwrap();
+    assert_eq!(text, "ready\nlast\n");
+    ticks_recorded(home.path());
+}
+
+#[test]
+fn killing_watcher_and_keeper_hangs_up_a_job_on_a_pipe() {
+    let job = "trap \"echo hup > hup; exit 9\" HUP; echo ready; while :; do sleep 0.02; done";
+    let home = tempfile::tempdir().unwrap();
+    let mut lowtide = run(home.path(), job).stdout(Stdio::piped()).start();
+    let mut reader = Reader::new(lowtide.stdout.take().unwrap());
+    reader.until("ready");
+    let keeper = keeper_of(lowtide.id());
+    send(lowtide.id(), 9).unwrap();
+    lowtide.wait().unwrap();
+    send(keeper, 9).unwrap();
+    until("the hangup", || fs::read(home.path().join("hup")).ok());
+    ticks_recorded(home.path());
 }

@@ -213,4 +213,5 @@ fn closing_the_terminal_hangs_up_the_job() {
     let _shell = user.closes_terminal();
     until("the hangup", || std::fs::read(home.path().join("hup")).ok());
     until("the keeper's end", || is_over(keeper).then_some(()));
+    crate::killed::ticks_recorded(home.path());
 }
