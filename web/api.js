@@ -1,5 +1,6 @@
 // Talks to the server: JSON by fetch, ticks by a stream. The token is kept for this tab alone and goes
-// into a header, never into an address, so no other site can make the browser send it.
+// into a header, so no other site can make the browser send it. The link that the server prints carries it
+// behind `#`, which no browser sends; it is taken out of the address at once, so that no history keeps it.
 
 const BASE = "/api/v1";
 const KEY = "lowtide-token";
@@ -17,6 +18,15 @@ export class ApiError extends Error {
 
 /** @param {string} token */
 export const setToken = (token) => sessionStorage.setItem(KEY, token);
+
+/** Takes the token out of the address that this page was opened by; false where there is none. */
+export function takeToken() {
+  const given = /^#token=([^&]+)$/.exec(location.hash);
+  if (!given) return false;
+  setToken(decodeURIComponent(given[1]));
+  history.replaceState(history.state, "", location.pathname + location.search);
+  return true;
+}
 
 /** @param {AbortSignal} [signal] @returns {RequestInit} */
 function options(signal) {

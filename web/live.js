@@ -38,7 +38,7 @@ function askToken(main) {
     event.preventDefault();
     setToken(field.value.trim());
     void route(main);
-  } }, el("h1", {}, "This server wants its token"), el("p", {}, "It was printed once, when `lowtide serve` started."),
+  } }, el("h1", {}, "This server wants its token"), el("p", {}, "The link that `lowtide serve` printed when it started has it, behind `#token=`."),
   el("label", { for: "token" }, "Token"), field, el("button", { type: "submit" }, "Go on"));
   main.replaceChildren(form);
   field.focus();

@@ -1,5 +1,6 @@
 // Where a page begins: a report that carries its data, or a view of the server.
 
+import { takeToken } from "./api.js";
 import { RunView } from "./run.js";
 import { route } from "./live.js";
 import { el } from "./words.js";
@@ -39,7 +40,12 @@ async function start() {
   const main = /** @type {HTMLElement} */ (document.getElementById("main"));
   document.getElementById("bar")?.append(theme());
   const data = document.getElementById("report");
-  if (!data) return route(main);
+  if (!data) {
+    takeToken();
+    // The link was put into a page that is open already.
+    window.addEventListener("hashchange", () => { if (takeToken()) void route(main); });
+    return route(main);
+  }
   const view = new RunView(embedded(JSON.parse(data.textContent ?? "")));
   window.addEventListener("theme", () => void view.refresh());
   main.replaceChildren(view.root);

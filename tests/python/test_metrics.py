@@ -26,14 +26,16 @@ def base(program, tmp_path):
     job = subprocess.Popen(run, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     serve = [program, "serve", "--listen", "127.0.0.1:0"]
     server = subprocess.Popen(serve, env=environment, stderr=subprocess.PIPE, text=True)
-    yield re.search(r"http://[^/]+", server.stderr.readline()).group()
+    yield re.search(r"(http://[^/]+)/#token=(\w+)", server.stderr.readline()).groups()
     server.kill()
     job.communicate()
     server.wait()
 
 
 def scraped(base):
-    with urllib.request.urlopen(f"{base}/metrics") as answer:
+    address, token = base
+    asked = urllib.request.Request(f"{address}/metrics", headers={"Authorization": f"Bearer {token}"})
+    with urllib.request.urlopen(asked) as answer:
         assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
         return {family.name: family for family in text_string_to_metric_families(answer.read().decode())}
 

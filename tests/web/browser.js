@@ -52,8 +52,9 @@ export function start(args, home, word) {
 
 export async function serve(home) {
   const { child, found } = start(["serve", "--listen", "127.0.0.1:0"], home, "http://");
-  const base = /http:\/\/[^/]+/.exec(await found)[0];
-  return { base, child };
+  const [, base, token] = /(http:\/\/[^/]+)\/#token=(\w+)/.exec(await found);
+  // As the printed link has it: behind `#`, where the page takes it from.
+  return { base, child, token, at: (where) => `${base}${where}#token=${token}` };
 }
 
 export function folder() {

@@ -32,7 +32,9 @@ for step in range(1, 100000):
   const { child, found } = start(["run", "-i", "100ms", "--web=127.0.0.1:0", "--", "python3", "-c", job], place.path, "page: http://");
   const address = /http:\/\/\S+/.exec(await found)[0];
   const page = await open(browser);
-  await until("the first report", async () => (await page.request.get(address.replace("/runs/", "/api/v1/runs/") + "/report")).ok());
+  const [plain, token] = address.split("#token=");
+  const headers = { authorization: `Bearer ${token}` };
+  await until("the first report", async () => (await page.request.get(`${plain.replace("/runs/", "/api/v1/runs/")}/report`, { headers })).ok());
   await page.goto(address);
   await page.waitForSelector(".badge.too-early");
   const first = await page.textContent(".pulse");
@@ -45,9 +47,29 @@ for step in range(1, 100000):
   assert.deepEqual(page.problems.filter((p) => !/ERR_|Failed to load/.test(p)), []);
 });
 
+test("the printed link opens the page, and its token stays in this tab alone", async () => {
+  const page = await open(browser);
+  const asked = [];
+  page.on("request", (request) => asked.push(request.url()));
+  await page.goto(server.at("/"));
+  await page.waitForSelector("tbody tr");
+  assert.equal(page.url(), `${server.base}/`);
+  assert.ok(asked.every((url) => !url.includes(server.token)), "a request carries it in its address");
+  await page.reload();
+  await page.waitForSelector("tbody tr");
+  assert.deepEqual(page.problems, []);
+  // Another tab was not given it, until the link is put into its address.
+  const other = await open(browser);
+  await other.goto(`${server.base}/`);
+  await other.waitForSelector("form.token");
+  await other.evaluate((token) => { location.hash = `token=${token}`; }, server.token);
+  await other.waitForSelector("tbody tr");
+  assert.equal(other.url(), `${server.base}/`);
+});
+
 test("the list leads to a run and to two runs side by side", async () => {
   const page = await open(browser);
-  await page.goto(`${server.base}/`);
+  await page.goto(server.at(`/`));
   await page.waitForSelector("tbody tr:nth-child(2)");
   const compare = page.getByRole("button", { name: "Compare two runs" });
   assert.ok(await compare.isDisabled());
@@ -56,7 +78,7 @@ test("the list leads to a run and to two runs side by side", async () => {
   await page.waitForSelector("canvas.picture");
   assert.match(page.url(), /\/compare\//);
   await until("the keys of both", async () => (await page.locator(".legend .key").count()) === 2);
-  await page.goto(`${server.base}/`);
+  await page.goto(server.at(`/`));
   await page.getByRole("link", { name: "20260101-000000-day-1" }).click();
   await page.waitForSelector("h1");
   assert.deepEqual(page.problems, []);
@@ -66,7 +88,7 @@ test("zooming into a day brings finer columns, never more than two values a pixe
   const page = await open(browser);
   const asked = [];
   page.on("response", (response) => { if (response.url().includes("/series?")) asked.push(response); });
-  await page.goto(`${server.base}/runs/20260101-000000-day-1`);
+  await page.goto(server.at(`/runs/20260101-000000-day-1`));
   await whole(page);
   for (let i = 0; i < 6; i++) await page.click("#zoom-in");
   // Of the views on the way some may have been asked for as well.
@@ -80,7 +102,7 @@ test("zooming into a day brings finer columns, never more than two values a pixe
 
 test("what is not there is said plainly", async () => {
   const page = await open(browser);
-  await page.goto(`${server.base}/runs/nobody`);
+  await page.goto(server.at(`/runs/nobody`));
   assert.match(await page.innerText("[role=alert]"), /there is no run `nobody`/);
 });
 
@@ -90,7 +112,7 @@ test("a recording that cannot be read says why and what to do, on its page and i
   // A head of version 99.
   writeFileSync(path.join(place.path, "runs", name, "recording.lowtide"), Buffer.from("lowtide\n\x63\0\0\0", "latin1"));
   const page = await open(browser);
-  await page.goto(`${server.base}/runs/${name}`);
+  await page.goto(server.at(`/runs/${name}`));
   const said = await page.innerText("[role=alert]");
   assert.match(said, /cannot be read: its format has version 99, which this lowtide does not read/);
   assert.match(said, /update lowtide/);

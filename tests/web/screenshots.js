@@ -7,12 +7,12 @@ import { launch, open, serve } from "./browser.js";
 const out = path.resolve(process.argv[2]);
 const home = path.join(out, "home");
 const runs = readdirSync(path.join(home, "runs"));
-const { base, child } = await serve(home);
+const { at, child } = await serve(home);
 const browser = await launch();
 const pages = [
-  ["list", `${base}/`, "light"],
-  ...runs.flatMap((run) => ["light", "dark"].map((scheme) => [`${run.replace(/^[\d-]+|-\d+$/g, "")}-${scheme}`, `${base}/runs/${run}`, scheme])),
-  ["compare", `${base}/compare/${runs[0]}/${runs[1]}`, "light"],
+  ["list", at("/"), "light"],
+  ...runs.flatMap((run) => ["light", "dark"].map((scheme) => [`${run.replace(/^[\d-]+|-\d+$/g, "")}-${scheme}`, at(`/runs/${run}`), scheme])),
+  ["compare", at(`/compare/${runs[0]}/${runs[1]}`), "light"],
   ["report", `file://${path.join(out, "report.html")}`, "light"],
 ];
 for (const [name, url, colorScheme] of pages) {

@@ -83,6 +83,11 @@ impl Store {
         self.root.join("runs")
     }
 
+    /// Makes the folder of all runs, for its owner alone, where there is none.
+    pub fn make(&self) -> Result<(), RecordingError> {
+        make_private(&self.runs_dir())
+    }
+
     /// Makes a folder for a new run: in the store, or exactly `out`.
     pub fn create(
         &self,
@@ -100,7 +105,7 @@ impl Store {
 
     fn create_here(&self, base: &str) -> Result<NewRun, RecordingError> {
         let runs = self.runs_dir();
-        make_private(&runs)?;
+        self.make()?;
         for name in candidates(base) {
             let dir = runs.join(&name);
             match DirBuilder::new().mode(0o700).create(&dir) {

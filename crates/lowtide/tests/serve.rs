@@ -56,10 +56,13 @@ impl Server {
         let mut after = |word: &str| loop {
             let line = said.next().unwrap().unwrap();
             if let Some((_, rest)) = line.split_once(word) {
-                return rest.trim_end_matches('/').to_owned();
+                return rest.to_owned();
             }
         };
-        let (address, token) = (after("http://"), after("token: "));
+        let (link, token) = (after("http://"), after("token: "));
+        let (address, given) = link.split_once("/#token=").unwrap();
+        assert!(token == given || token.starts_with("in "), "{link}");
+        let (address, token) = (address.to_owned(), given.to_owned());
         Server {
             child,
             address,
@@ -104,8 +107,10 @@ impl Server {
         ))
     }
 
+    /// As one who has the token.
     fn get(&self, path: &str) -> Answer {
-        self.ask("GET", path, &[], "")
+        let token = format!("Bearer {}", self.token);
+        self.ask("GET", path, &[("authorization", &token)], "")
     }
 
     fn post(&self, path: &str, body: &Value) -> Answer {
@@ -306,20 +311,100 @@ fn strangers_are_refused() {
 }
 
 #[test]
-fn a_private_server_shows_nothing_without_its_token() {
-    let server = Server::start(&["--private"]);
-    assert_eq!(server.get("/").status, 200);
-    for path in ["/api/v1/runs", "/metrics", "/api/v1/openapi.json"] {
-        assert_eq!(server.get(path).status, 401, "{path}");
-        let right = format!("Bearer {}", server.token);
+fn a_server_shows_nothing_without_its_token_unless_it_was_opened() {
+    for (flags, without) in [(&[][..], 401), (&["--private"], 401), (&["--open"], 200)] {
+        let server = Server::start(flags);
+        assert_eq!(server.ask("GET", "/", &[], "").status, 200);
+        for path in ["/api/v1/runs", "/metrics", "/api/v1/openapi.json"] {
+            assert_eq!(server.ask("GET", path, &[], "").status, without, "{path}");
+            assert_eq!(server.get(path).status, 200, "{path}");
+        }
+        let job = json!({"command": ["true"]}).to_string();
+        let kind = ("content-type", "application/json");
         assert_eq!(
-            server
-                .ask("GET", path, &[("authorization", &right)], "")
-                .status,
-            200,
-            "{path}"
+            server.ask("POST", "/api/v1/runs", &[kind], &job).status,
+            401
         );
     }
+    let refused = Command::new(LOWTIDE)
+        .args(["serve", "--open", "--listen", "0.0.0.0:0"])
+        .finish();
+    assert_eq!(refused.status.code(), Some(2));
+}
+
+/// More than the server holds, each asking for more than the kernel buffers, and none reading.
+#[test]
+fn clients_that_never_read_or_never_finish_asking_keep_nobody_out() {
+    let server = Server::start(&[]);
+    let ask = format!("GET /app.js HTTP/1.1\r\nhost: {}\r\n\r\n", server.address);
+    let floods = [ask.repeat(100), ask[..20].to_owned(), String::new()];
+    for flood in floods {
+        let sleepers: Vec<TcpStream> = (0..540)
+            .map(|_| {
+                let mut stream = TcpStream::connect(&server.address).unwrap();
+                // A server that is full takes none of it, and one that lets go closes it.
+                stream.set_nonblocking(true).unwrap();
+                let _ = stream.write(flood.as_bytes());
+                stream
+            })
+            .collect();
+        for _ in 0..3 {
+            assert_eq!(server.get("/api/v1/runs").status, 200, "{}", flood.len());
+        }
+        drop(sleepers);
+    }
+    // A stream that is read goes on beside them, and one that says nothing is let go.
+    let mut silent = TcpStream::connect(&server.address).unwrap();
+    silent.set_read_timeout(Some(PATIENCE)).unwrap();
+    silent.write_all(b"GET / HTTP/1.1\r\nx: ").unwrap();
+    assert!(
+        silent.read_to_end(&mut Vec::new()).is_ok(),
+        "it was not let go"
+    );
+}
+
+#[test]
+fn a_token_that_others_can_read_or_write_is_refused() {
+    use std::os::unix::fs::PermissionsExt;
+    let home = tempfile::tempdir().unwrap();
+    let file = home.path().join("token");
+    let path = file.to_str().unwrap();
+    // It is made for its owner alone, and taken again.
+    let first = Server::start(&["--token-file", path]);
+    let mode = |path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&file), 0o600);
+    let second = Server::start(&["--token-file", path]);
+    assert_eq!(first.token, second.token);
+    let serve = || {
+        let mut command = Command::new(LOWTIDE);
+        command.args(["serve", "--listen", "127.0.0.1:0", "--token-file", path]);
+        command.env("LOWTIDE_HOME", home.path()).finish()
+    };
+    let refused = |what: &str| {
+        let output = serve();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{what}: {said}");
+        assert!(said.contains(what) && said.contains("hint: "), "{said}");
+    };
+    for bits in [0o666, 0o644, 0o622, 0o640] {
+        std::fs::set_permissions(&file, PermissionsExt::from_mode(bits)).unwrap();
+        refused("others may read or write it");
+    }
+    std::fs::set_permissions(&file, PermissionsExt::from_mode(0o600)).unwrap();
+    if rustix::process::geteuid().is_root() {
+        std::os::unix::fs::chown(&file, Some(65534), None).unwrap();
+        refused("another user");
+    }
+    std::fs::remove_file(&file).unwrap();
+    Command::new("mkfifo")
+        .arg("-m")
+        .arg("600")
+        .arg(&file)
+        .ends();
+    refused("no file");
+    // Folders that it makes are its owner's.
+    first.post("/api/v1/runs", &json!({"command": ["true"]}));
+    assert_eq!(mode(&first.home.path().join("runs")), 0o700);
 }
 
 #[test]
@@ -580,10 +665,11 @@ fn a_run_shows_itself() {
         .1
         .split_once("/runs/")
         .unwrap();
+    let (name, token) = name.split_once("#token=").unwrap();
     let server = Server {
         child,
         address: address.to_owned(),
-        token: "unknown".to_owned(),
+        token: token.trim().to_owned(),
         home,
     };
     let report = until("the report", || {
@@ -595,8 +681,10 @@ fn a_run_shows_itself() {
         server
             .post("/api/v1/runs", &json!({"command": ["true"]}))
             .status,
-        401
+        403
     );
+    let stranger = server.ask("GET", "/api/v1/runs", &[], "");
+    assert_eq!(stranger.status, 401);
     // Ends the job too: the watcher passes it on.
     Command::new("kill")
         .arg(server.child.id().to_string())

@@ -74,7 +74,7 @@ pub(crate) fn run(args: &AttachArgs) -> Result<i32> {
         None
     };
     let wanted = guard.is_none() && !args.no_tui && !args.json && !options.quiet;
-    let mut view = AttachView::new(wanted, args.watch.web);
+    let mut view = AttachView::new(wanted, args.watch.web());
     let ended = session::attach(pid, starter, &options, guard, args.duration, &mut view)?;
     if let Some(watch) = &ended.watch {
         report(args, watch)?;

@@ -44,10 +44,21 @@ pub(crate) struct WatchArgs {
     probe: Option<ProbeKind>,
     /// Show this run on a page while it goes on [default address: 127.0.0.1:7380]
     #[arg(long, value_name = "ADDR", num_args = 0..=1, require_equals = true, default_missing_value = serve::DEFAULT)]
-    pub web: Option<SocketAddr>,
+    web: Option<SocketAddr>,
+    /// Let everybody on this machine see that page without its token
+    #[arg(long, requires = "web")]
+    open: bool,
     /// Say nothing on stderr
     #[arg(short, long)]
     quiet: bool,
+}
+
+/// A page of a run that goes on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Web {
+    pub address: SocketAddr,
+    /// Everybody on this machine may look.
+    pub open: bool,
 }
 
 #[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,6 +73,14 @@ enum ProbeKind {
 }
 
 impl WatchArgs {
+    /// Where the page is wanted, if it is.
+    pub(crate) fn web(&self) -> Option<Web> {
+        self.web.map(|address| Web {
+            address,
+            open: self.open,
+        })
+    }
+
     pub(crate) fn options(&self) -> WatchOptions {
         WatchOptions {
             interval: self.interval,

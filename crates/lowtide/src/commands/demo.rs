@@ -1,6 +1,7 @@
 //! `lowtide demo`: a tour that needs nothing. It starts two small real jobs, watches both as `run`
 //! would, and prints what it saw.
 
+use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
@@ -11,6 +12,7 @@ use lowtide_session::session::{self, Ended, NoView};
 use lowtide_session::watch::WatchOptions;
 
 use crate::commands::common::end_of_run;
+use crate::show::page::random_hex;
 use crate::tell::print;
 
 /// Watch two small jobs for a minute: one that warms up, one that leaks
@@ -46,8 +48,12 @@ pub(crate) fn run(_: &DemoArgs) -> Result<i32> {
         .hint("install Python 3, or watch a job of yours: lowtide run -- CMD")
         .into());
     }
-    let folder = std::env::temp_dir().join(format!("lowtide-demo-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).context("cannot make a folder for the demo")?;
+    // Ours alone and made just now: what lies there is run.
+    let folder = std::env::temp_dir().join(format!("lowtide-demo-{}", random_hex(8)?));
+    std::fs::DirBuilder::new()
+        .mode(0o700)
+        .create(&folder)
+        .context("cannot make a folder for the demo")?;
     let script = folder.join("train.py");
     std::fs::write(&script, SCRIPT).context("cannot write the demo's script")?;
     let done = ACTS.iter().try_for_each(|act| play(act, &script));

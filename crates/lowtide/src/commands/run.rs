@@ -45,7 +45,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<i32> {
         (true, _) => return Err(Failure::usage("--isolate needs --limit as a size").into()),
         (false, _) => None,
     };
-    let mut view = RunView::new(args.tui, args.watch.web);
+    let mut view = RunView::new(args.tui, args.watch.web());
     let ended = session::run(&args.command, &options, plan, isolated.as_ref(), &mut view)?;
     if let Some(watch) = &ended.watch {
         watch.teller().block(&end_of_run(watch));

@@ -8,7 +8,7 @@ use lowtide_recording::Store;
 use lowtide_session::failure::Failure;
 
 use crate::serve::gate::Gate;
-use crate::serve::{self, DEFAULT, Server};
+use crate::serve::{self, DEFAULT, Server, link};
 use crate::show::page::random_hex;
 use crate::tell::tell;
 
@@ -16,12 +16,12 @@ use crate::tell::tell;
 ///
 /// Examples:
 ///   lowtide serve
-///   lowtide serve --listen 0.0.0.0:7380 --host node7.example
-///   curl -H "Authorization: Bearer $TOKEN" -d '{"command": ["python", "train.py"]}' \
+///   lowtide serve --listen 0.0.0.0:7380 --host node7.example --token-file ~/.lowtide-token
+///   curl -H "Authorization: Bearer $(cat ~/.lowtide-token)" http://localhost:7380/api/v1/runs
+///   curl -H "Authorization: Bearer $(cat ~/.lowtide-token)" -d '{"command": ["python", "train.py"]}' \
 ///     -H 'Content-Type: application/json' http://localhost:7380/api/v1/runs
 ///
-/// On loopback everybody on this machine can look; starting and stopping jobs needs the token that is
-/// printed at the start. On any other address everything does.
+/// Only who has the token sees anything: the link that is printed carries it, programs send it as a header.
 #[derive(clap::Args, Debug)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct ServeArgs {
@@ -31,8 +31,11 @@ pub(crate) struct ServeArgs {
     /// A further name under which this machine is reached
     #[arg(long = "host", value_name = "NAME")]
     hosts: Vec<String>,
-    /// Ask for the token also for reading on loopback (on machines with other users)
+    /// Let everybody on this machine look without the token; starting and stopping jobs needs it still
     #[arg(long)]
+    open: bool,
+    /// What is always so now; taken for those who have it in their scripts
+    #[arg(long, hide = true, conflicts_with = "open")]
     private: bool,
     /// Keep the token in this file; it is made if it does not exist [default: a new one each time]
     #[arg(long, value_name = "FILE")]
@@ -40,6 +43,13 @@ pub(crate) struct ServeArgs {
 }
 
 pub(crate) fn run(args: &ServeArgs) -> Result<i32> {
+    if args.open && !args.listen.ip().is_loopback() {
+        return Err(Failure::usage(
+            "--open is for loopback: elsewhere everybody in the network would look",
+        )
+        .hint("leave it out and send the token, or put a proxy in front")
+        .into());
+    }
     let store = Store::from_env()?;
     let (listener, bound) = serve::listen(args.listen).map_err(|error| {
         Failure::unseen(format!("{error:#}"))
@@ -50,14 +60,15 @@ pub(crate) fn run(args: &ServeArgs) -> Result<i32> {
         None => random_hex(16)?,
     };
     tell!(
-        "lowtide serves {} on http://{bound}/",
-        store.runs_dir().display()
+        "lowtide serves {} on {}",
+        store.runs_dir().display(),
+        link(bound, "/", &token)
     );
     match &args.token_file {
         Some(path) => tell!("token: in {}", path.display()),
         None => tell!("token: {token}"),
     }
-    let gate = Gate::new(bound, token, args.private, &args.hosts);
+    let gate = Gate::new(bound, token, args.open, &args.hosts);
     serve::serve(listener, Server::new(store, gate, None))?;
     Ok(0)
 }
@@ -75,8 +86,7 @@ fn kept_token(path: &Path) -> Result<String> {
             Ok(token)
         }
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
-            let text = lowtide_sys::regular::read_text(path, 4096)
-                .with_context(|| format!("cannot read {}", path.display()))?;
+            let text = owned_text(path)?;
             let token = text.trim();
             if token.len() < 16 {
                 return Err(Failure::usage(format!(
@@ -90,4 +100,43 @@ fn kept_token(path: &Path) -> Result<String> {
         }
         Err(error) => Err(error).with_context(|| format!("cannot make {}", path.display())),
     }
+}
+
+/// What a file holds that nobody but its owner can read or write, looked at through the opened file: a name can be
+/// given to another one in between.
+fn owned_text(path: &Path) -> Result<String> {
+    use std::io::Read;
+    use std::os::unix::fs::MetadataExt;
+    let unreadable = || format!("cannot read {}", path.display());
+    let refused = |why: &str| {
+        let text = format!("the token in {} is nobody's secret: {why}", path.display());
+        Failure::usage(text).hint(format!(
+            "chown it to yourself and chmod 600 it, or delete it and a new one is made: {}",
+            path.display()
+        ))
+    };
+    let file = match lowtide_sys::regular::open(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::InvalidInput => {
+            return Err(refused("it is no file").into());
+        }
+        opened => opened.with_context(unreadable)?,
+    };
+    let found = file.metadata().with_context(unreadable)?;
+    let us = rustix::process::geteuid().as_raw();
+    if found.uid() != us && found.uid() != 0 {
+        return Err(refused("it belongs to another user").into());
+    }
+    if found.mode() & 0o077 != 0 {
+        let mode = format!(
+            "others may read or write it (mode {:o})",
+            found.mode() & 0o777
+        );
+        return Err(refused(&mode).into());
+    }
+    let mut text = String::new();
+    let room = 4096;
+    file.take(room)
+        .read_to_string(&mut text)
+        .with_context(unreadable)?;
+    Ok(text)
 }

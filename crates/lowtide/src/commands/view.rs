@@ -1,6 +1,5 @@
 //! The live view of `attach` and `run --tui`: opened, fed and closed in one place.
 
-use std::net::SocketAddr;
 use std::os::fd::AsFd;
 
 use lowtide_core::units::Bytes;
@@ -9,17 +8,18 @@ use lowtide_session::session::{self, View};
 use lowtide_session::watch::Watch;
 use lowtide_sys::sink::Sink;
 
+use crate::commands::common::Web;
 use crate::serve;
 use crate::show::tui::{self, Keyboard, Stage, Wish};
 
 /// Shows the run on a page. Without it a run is as good: what fails here is only told.
-fn open_page(address: Option<SocketAddr>, watch: &Watch) {
-    let Some(address) = address else { return };
+fn open_page(web: Option<Web>, watch: &Watch) {
+    let Some(web) = web else { return };
     let teller = watch.teller();
     if watch.dir().is_none() {
         return teller.say("there is no page of a run that is not recorded");
     }
-    match serve::beside(&watch.run.header().name, address) {
+    match serve::beside(&watch.run.header().name, web.address, web.open) {
         Ok(said) => teller.say(&said),
         Err(error) => teller.say(&format!("there is no page: {error:#}")),
     }
@@ -54,13 +54,13 @@ fn close(stage: Option<Stage>, watch: &mut Watch) {
 #[derive(Default)]
 pub(super) struct AttachView {
     wanted: bool,
-    web: Option<SocketAddr>,
+    web: Option<Web>,
     stage: Option<Stage>,
 }
 
 impl AttachView {
     /// A live view if it is `wanted` and there is a terminal for it, a page with `web`.
-    pub(super) fn new(wanted: bool, web: Option<SocketAddr>) -> AttachView {
+    pub(super) fn new(wanted: bool, web: Option<Web>) -> AttachView {
         AttachView {
             wanted,
             web,
@@ -111,7 +111,7 @@ impl View for AttachView {
 #[derive(Default)]
 pub(super) struct RunView {
     wanted: bool,
-    web: Option<SocketAddr>,
+    web: Option<Web>,
     stage: Option<Stage>,
     /// The keeper does not know yet that we left: what the job prints still comes to us alone.
     leaving: bool,
@@ -124,7 +124,7 @@ const EARLY: usize = 64 * 1024;
 
 impl RunView {
     /// A live view if it is `wanted`, a page with `web`.
-    pub(super) fn new(wanted: bool, web: Option<SocketAddr>) -> RunView {
+    pub(super) fn new(wanted: bool, web: Option<Web>) -> RunView {
         RunView {
             wanted,
             web,

@@ -1,7 +1,7 @@
 //! Who may ask for what: the token, and which hosts and origins are ours.
 //!
-//! On loopback everybody on this machine may look; starting and stopping always needs the token. On any
-//! other address everything does. A page of another site must not use the reader's browser as its
+//! Everything but the empty page needs the token, unless the user has opened loopback to everybody on this
+//! machine (`--open`); starting and stopping always needs it. A page of another site must not use the reader's browser as its
 //! messenger, so the names that we answer to are known (DNS rebinding) and origins are compared (CSRF).
 
 use std::net::{IpAddr, SocketAddr};
@@ -39,7 +39,7 @@ pub(crate) enum Refused {
 
 impl Gate {
     /// `names` are further host names under which we are reached, without a port.
-    pub(crate) fn new(bound: SocketAddr, token: String, private: bool, names: &[String]) -> Gate {
+    pub(crate) fn new(bound: SocketAddr, token: String, open: bool, names: &[String]) -> Gate {
         let port = bound.port();
         let mut hosts = vec![host_of(bound.ip(), port)];
         if bound.ip().is_loopback() || bound.ip().is_unspecified() {
@@ -54,7 +54,7 @@ impl Gate {
         }
         Gate {
             token,
-            closed: private || !bound.ip().is_loopback(),
+            closed: !open || !bound.ip().is_loopback(),
             hosts,
             wrong: Mutex::default(),
         }
@@ -152,7 +152,7 @@ mod tests {
         Gate::new(
             "127.0.0.1:7380".parse().unwrap(),
             "secret".to_owned(),
-            false,
+            true,
             &[],
         )
     }
@@ -160,7 +160,7 @@ mod tests {
     const HERE: (&str, &str) = ("host", "localhost:7380");
 
     #[test]
-    fn loopback_may_look_but_not_act() {
+    fn open_loopback_may_look_but_not_act() {
         let gate = local();
         assert_eq!(ask(&gate, Method::GET, false, &[HERE]), Ok(()));
         assert_eq!(
@@ -191,7 +191,7 @@ mod tests {
         let gate = Gate::new(
             "10.0.0.7:80".parse().unwrap(),
             "secret".to_owned(),
-            false,
+            true,
             &["Node7".to_owned()],
         );
         for host in ["10.0.0.7:80", "node7:80", "NODE7"] {
@@ -199,7 +199,8 @@ mod tests {
             assert_eq!(ask(&gate, Method::GET, true, &[host]), Ok(()));
             assert_eq!(ask(&gate, Method::GET, false, &[host]), Err(Refused::Token));
         }
-        let private = Gate::new("127.0.0.1:7380".parse().unwrap(), "x".to_owned(), true, &[]);
+        let loopback = "127.0.0.1:7380".parse().unwrap();
+        let private = Gate::new(loopback, "x".to_owned(), false, &[]);
         assert_eq!(
             ask(&private, Method::GET, false, &[HERE]),
             Err(Refused::Token)

@@ -162,7 +162,7 @@ impl Jobs {
 }
 
 fn new_log(store: &Store) -> std::io::Result<(PathBuf, File)> {
-    fs::create_dir_all(store.runs_dir())?;
+    store.make().map_err(std::io::Error::other)?;
     let path = store
         .root()
         .join(format!("job-{}.log", crate::show::page::random_hex(8)?));

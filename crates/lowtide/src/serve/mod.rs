@@ -6,6 +6,7 @@
 
 mod answer;
 mod api;
+mod connections;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzz;
 pub(crate) mod gate;
@@ -17,25 +18,28 @@ mod stream;
 
 use std::net::{SocketAddr, TcpListener as StdListener};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
+use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use lowtide_recording::Store;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
+use tokio::time::timeout;
 
 use crate::show::page::random_hex;
+use connections::{Activity, Connections, Watched};
 use gate::Gate;
 use open::Shelf;
 
-/// Connections at a time: 256 streams, and room for as many requests.
-const CONNECTIONS: usize = 512;
 /// Open streams at a time, of all clients.
 const STREAMS: usize = 256;
 /// A client that does not say what it wants within this time is let go.
 const HEADER_WITHIN: Duration = Duration::from_secs(10);
+/// How often clients that sleep are looked for.
+const SWEEP_EVERY: Duration = Duration::from_secs(5);
 /// The most that a request's line and headers may take.
 const HEADER_ROOM: usize = 32 << 10;
 /// Threads that read recordings: the disk is the bottleneck, not they.
@@ -73,25 +77,24 @@ impl Server {
 pub(crate) const DEFAULT: &str = "127.0.0.1:7380";
 
 /// Shows one run while it goes on, from a thread that nobody waits for. Returns where, in words.
-pub(crate) fn beside(name: &str, address: SocketAddr) -> Result<String> {
+pub(crate) fn beside(name: &str, address: SocketAddr, open: bool) -> Result<String> {
     let store = Store::from_env()?;
     let (listener, bound) = listen(address)?;
     let token = random_hex(16)?;
-    let said = if bound.ip().is_loopback() {
-        format!("page: http://{bound}/runs/{name}")
-    } else {
-        format!("page: http://{bound}/runs/{name} (token: {token})")
-    };
-    let server = Server::new(
-        store,
-        Gate::new(bound, token, false, &[]),
-        Some(name.to_owned()),
-    );
+    let said = format!("page: {}", link(bound, &format!("/runs/{name}"), &token));
+    let gate = Gate::new(bound, token, open, &[]);
+    let server = Server::new(store, gate, Some(name.to_owned()));
     std::thread::Builder::new()
         .name("web".to_owned())
         .spawn(move || serve(listener, server))
         .context("cannot start the server's thread")?;
     Ok(said)
+}
+
+/// Where a browser finds the page. What stands behind `#` is for the page alone: browsers send it to nobody,
+/// and no log has it.
+pub(crate) fn link(bound: SocketAddr, path: &str, token: &str) -> String {
+    format!("http://{bound}{path}#token={token}")
 }
 
 /// Takes an address before anything is promised.
@@ -116,25 +119,49 @@ pub(crate) fn serve(listener: StdListener, server: Server) -> Result<()> {
 
 async fn accept(listener: TcpListener, server: Arc<Server>) -> Result<()> {
     let app = api::router(server);
-    let places = Arc::new(Semaphore::new(CONNECTIONS));
+    let mut connections = Connections::default();
+    let mut swept = Instant::now();
     let mut http = hyper::server::conn::http1::Builder::new();
     http.timer(TokioTimer::new())
         .header_read_timeout(HEADER_WITHIN)
         .max_buf_size(HEADER_ROOM);
     loop {
-        let place = Arc::clone(&places).acquire_owned().await?;
-        let Ok((socket, _)) = listener.accept().await else {
+        let accepted = timeout(SWEEP_EVERY, listener.accept()).await;
+        if swept.elapsed() >= SWEEP_EVERY {
+            swept = Instant::now();
+            connections.sweep(swept);
+        }
+        let (socket, from) = match accepted {
+            Ok(Ok(accepted)) => accepted,
             // Out of file descriptors, most likely: others will end.
-            tokio::time::sleep(Duration::from_millis(100)).await;
-            continue;
+            Ok(Err(_)) => {
+                tokio::time::sleep(Duration::from_millis(100)).await;
+                continue;
+            }
+            Err(_) => continue,
         };
         let _ = socket.set_nodelay(true);
-        let service = TowerToHyperService::new(app.clone());
+        let activity = Arc::new(Activity::new());
+        let app = TowerToHyperService::new(app.clone());
+        let answers = Arc::clone(&activity);
+        let service = service_fn(move |request| {
+            let answering = answers.answers();
+            let response = app.call(request);
+            async move {
+                let response = response.await;
+                drop(answering);
+                response
+            }
+        });
+        let socket = Watched {
+            inner: socket,
+            activity: Arc::clone(&activity),
+        };
         let connection = http.serve_connection(TokioIo::new(socket), service);
-        tokio::spawn(async move {
+        let task = tokio::spawn(async move {
             // A client that goes away in the middle is its own business.
             let _ = connection.await;
-            drop(place);
         });
+        connections.add(from.ip(), activity, task.abort_handle());
     }
 }
