@@ -111,6 +111,17 @@ pub struct Facts {
     pub forked: bool,
 }
 
+impl Facts {
+    /// For those who want no command line stored: what stays is the program's name.
+    pub fn without_command(mut self) -> Facts {
+        self.argv.clear();
+        // Its path is often the first word of the command line.
+        let name = |exe: String| exe.rsplit('/').next().map(str::to_owned);
+        self.exe = self.exe.and_then(name);
+        self
+    }
+}
+
 /// A member of the tree, as recorded when it appears or when something about it changes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Member {

@@ -65,6 +65,8 @@ pub struct WatchOptions {
     pub looks: bool,
     /// `--probe trim`.
     pub probe: bool,
+    /// `--no-command`: no command line is stored or shown.
+    pub no_command: bool,
 }
 
 impl WatchOptions {
@@ -103,6 +105,7 @@ pub struct Watch {
     /// When the choice of the one to watch is to be told.
     untold: Option<Micros>,
     dir: Option<PathBuf>,
+    no_command: bool,
     /// A live view that gets every entry.
     listener: Option<Listener>,
 }
@@ -119,6 +122,7 @@ pub struct Plan {
     clock: Clock,
     looks: bool,
     probe: bool,
+    no_command: bool,
 }
 
 impl Plan {
@@ -129,6 +133,10 @@ impl Plan {
         let teller = Teller::new(options.quiet);
         let clock = Clock::start();
         let mut header = clock::header(how, command, &clock, options.interval, options.budget);
+        if options.no_command {
+            // Before the run is named after it.
+            header.command = program_of(command);
+        }
         let created = Store::from_env().and_then(|store| {
             let output = options.output.as_deref();
             store.create(
@@ -156,6 +164,7 @@ impl Plan {
             clock,
             looks: options.looks,
             probe: options.probe,
+            no_command: options.no_command,
         })
     }
 
@@ -191,6 +200,7 @@ impl Watch {
             clock,
             looks,
             probe,
+            no_command,
         } = plan;
         let mut run = Run::new();
         run.apply(&Entry::Header(header.clone()));
@@ -223,6 +233,7 @@ impl Watch {
             told_growth: false,
             untold: None,
             dir: new.map(|new| new.dir),
+            no_command,
             listener: None,
         })
     }
@@ -351,11 +362,14 @@ impl Watch {
 
     fn tree_changed(&mut self, change: Change, now: Micros) {
         match change {
-            Change::Member(member) => {
+            Change::Member(mut member) => {
                 if let Some(inbox) = &mut self.inbox
                     && is_python(&member.facts)
                 {
                     inbox.invite(member.id);
+                }
+                if self.no_command {
+                    member.facts = member.facts.without_command();
                 }
                 self.enter(Entry::Member(member));
             }
@@ -507,6 +521,12 @@ impl Watch {
     pub fn spent(&self) -> lowtide_sys::sampler::Spent {
         self.sampler.spent()
     }
+}
+
+/// The name of a command's program, without its folder and its arguments.
+fn program_of(command: &[String]) -> Vec<String> {
+    let name = command.first().and_then(|word| word.rsplit('/').next());
+    name.map(str::to_owned).into_iter().collect()
 }
 
 /// Everybody who can look into a process from here.

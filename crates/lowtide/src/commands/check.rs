@@ -127,6 +127,7 @@ fn run_and_check(args: &CheckArgs, asked: &CheckFlags, said: &Said) -> Result<i3
         quiet: true,
         looks: true,
         probe: false,
+        no_command: false,
     };
     // Before the job: afterwards `last` is the job itself, and a typing error would cost its time.
     let baseline = baseline(asked, said)?;

@@ -42,6 +42,9 @@ pub(crate) struct WatchArgs {
     /// only kept (needs the lowtide package in the loop)
     #[arg(long, value_enum, value_name = "trim", hide_possible_values = true)]
     probe: Option<ProbeKind>,
+    /// Store no command line, only the program's name; `explain` knows fewer causes then
+    #[arg(long)]
+    no_command: bool,
     /// Show this run on a page while it goes on [default address: 127.0.0.1:7380]
     #[arg(long, value_name = "ADDR", num_args = 0..=1, require_equals = true, default_missing_value = serve::DEFAULT)]
     web: Option<SocketAddr>,
@@ -91,6 +94,7 @@ impl WatchArgs {
             quiet: self.quiet,
             looks: self.looks == Switch::On,
             probe: self.probe.is_some(),
+            no_command: self.no_command,
         }
     }
 }

@@ -78,6 +78,7 @@ fn play(act: &Act, script: &Path) -> Result<()> {
         quiet: false,
         looks: true,
         probe: false,
+        no_command: false,
     };
     let command = ["sh", "-c", &shell].map(str::to_owned);
     if let Ended {

@@ -2,12 +2,12 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
-use std::process::Command;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use rustix::process::geteuid;
 
-use crate::common::{LOWTIDE, Starts};
+use crate::common::{LOWTIDE, Starts, children, until};
 
 const JOB: &str = "echo user $(id -u); echo pid $$; exit 5";
 
@@ -88,5 +88,103 @@ fn the_private_words_are_no_commands() {
         let out = Command::new(LOWTIDE).arg(word).finish();
         assert_eq!(out.status.code(), Some(125));
         assert!(String::from_utf8_lossy(&out.stderr).contains("hint: use `lowtide run"));
+    }
+}
+
+/// Every file below a folder.
+fn files(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        // The link to a recording that was put elsewhere leads to what is looked at anyway.
+        if path.is_symlink() {
+            continue;
+        }
+        if path.is_dir() {
+            files(&path, found);
+        } else {
+            found.push(path);
+        }
+    }
+}
+
+/// The job kills itself, so that there is a post-mortem too; its child has the word in its own command line.
+#[test]
+fn with_no_command_nothing_of_it_is_written() {
+    const WORD: &str = "xyzzyplugh";
+    let script = "sh -c 'until [ -e go ]; do sleep 0.02; done' xyzzyplugh-child; kill -9 $$";
+    let lowtide = |home: &Path, words: &[&str]| {
+        let mut command = Command::new(LOWTIDE);
+        command.args(words).env("LOWTIDE_HOME", home.join("home"));
+        command.current_dir(home);
+        command
+    };
+    for (no_command, is_there) in [(&["--no-command"][..], false), (&[], true)] {
+        let home = tempfile::tempdir().unwrap();
+        let run = ["run", "-i", "20ms", "-o", "by-run"];
+        let job = [
+            "--",
+            "sh",
+            "-c",
+            script,
+            "xyzzyplugh.py",
+            "--key",
+            "xyzzyplugh",
+        ];
+        let started = lowtide(home.path(), &[&run, no_command, &job].concat())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .start();
+        let job = until("the job's child", || {
+            let keeper = *children(started.id()).first()?;
+            let job = *children(keeper).first()?;
+            (!children(job).is_empty()).then_some(job)
+        });
+        let pid = job.to_string();
+        let attach = [
+            "attach",
+            &pid,
+            "--duration",
+            "300ms",
+            "-i",
+            "20ms",
+            "-o",
+            "by-attach",
+        ];
+        lowtide(home.path(), &[&attach, no_command].concat()).finish();
+        fs::write(home.path().join("go"), "").unwrap();
+        started.finish();
+        for name in ["by-run", "by-attach"] {
+            for what in ["processes", "samples", "logs"] {
+                let table = format!("{name}-{what}.csv");
+                lowtide(home.path(), &["export", name, "--what", what, "-o", &table]).ends();
+            }
+            for ending in ["html", "md", "svg"] {
+                let file = format!("{name}.{ending}");
+                lowtide(home.path(), &["report", name, "-o", &file]).ends();
+            }
+            for verb in ["judge", "explain"] {
+                let output = lowtide(home.path(), &[verb, name, "--json"]).finish();
+                fs::write(home.path().join(format!("{name}-{verb}")), output.stdout).unwrap();
+            }
+        }
+        let list = lowtide(home.path(), &["runs", "--json"]).finish();
+        fs::write(home.path().join("list"), list.stdout).unwrap();
+        let mut all = Vec::new();
+        files(home.path(), &mut all);
+        assert!(all.len() > 10, "{all:?}");
+        let has_word = |path: &PathBuf| {
+            let text = fs::read(path).unwrap();
+            let word = WORD.as_bytes();
+            text.windows(word.len()).any(|window| window == word)
+                || path.to_string_lossy().contains(WORD)
+        };
+        let with_word: Vec<_> = all.iter().filter(|path| has_word(path)).collect();
+        assert_eq!(!with_word.is_empty(), is_there, "{with_word:?}");
+        let names = fs::read_dir(home.path().join("home/runs")).unwrap();
+        let named = names
+            .flatten()
+            .any(|run| run.file_name().to_string_lossy().contains(WORD));
+        assert_eq!(named, is_there);
     }
 }
