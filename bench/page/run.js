@@ -15,9 +15,9 @@ import { DAY, folder, launch, open, serve } from "../../tests/web/browser.js";
 const NAME = "20260101-000000-day-1";
 const place = folder();
 cpSync(DAY, path.join(place.path, "runs", NAME), { recursive: true });
-const { base, child } = await serve(place.path);
+const { at, child } = await serve(place.path);
 const browser = await launch();
-const url = `${base}/runs/${NAME}`;
+const url = at(`/runs/${NAME}`);
 
 /** Milliseconds from asking for the page until its chart is painted. */
 async function opened() {

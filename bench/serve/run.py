@@ -56,7 +56,7 @@ async def worker(host, port, path, pause, until, took, bad):
 
 
 async def load(address, options):
-    host, port, path = re.match(r"http://([^:]+):(\d+)(/runs/\S+)", address).groups()
+    host, port, path = re.match(r"http://([^:]+):(\d+)(/runs/[^\s#]+)", address).groups()
     path, port = f"/api/v1{path}", int(port)
     ticks, took, bad, ended = [0], [], [0], asyncio.Event()
     streams = [asyncio.create_task(stream(host, port, path, ticks, ended)) for _ in range(options.streams)]
@@ -88,7 +88,7 @@ def main():
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as home:
         lab = [sys.executable, str(ROOT / "labs" / "stable.py"), "--steps", "10000", "--seconds", str(options.seconds + 30)]
-        command = [options.lowtide, "run", "-i", "1s", "--web=127.0.0.1:0", "--", *lab]
+        command = [options.lowtide, "run", "-i", "1s", "--web=127.0.0.1:0", "--open", "--", *lab]
         process = subprocess.Popen(command, env={**os.environ, "LOWTIDE_HOME": home}, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         line = next(line for line in process.stderr if "page: http://" in line)
         time.sleep(2)

@@ -18,8 +18,9 @@ use tokio::task::AbortHandle;
 
 /// Connections at a time: 256 streams, and room for as many requests.
 const ALL: usize = 512;
-/// Of one address: many open pages, each with a stream and its requests.
-const EACH: usize = 128;
+/// Of one address: all streams and half as many requests, which leaves room for others. Loopback is one address
+/// for everybody, so less would be too few.
+const EACH: usize = 384;
 /// A client takes what it asked for within this time, piece by piece: a slow line does, one that sleeps does not.
 const TAKES_WITHIN: Duration = Duration::from_secs(30);
 /// A connection without a request may wait this long for the next. A stream has something to say every 15 s.
