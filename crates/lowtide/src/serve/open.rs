@@ -53,6 +53,7 @@ pub(crate) struct Open {
 }
 
 pub(crate) struct Inner {
+    name: String,
     recording: Recording,
     pub picture: Picture,
     /// When its end was reached last.
@@ -72,6 +73,7 @@ impl Open {
     fn new(name: String, path: PathBuf) -> Result<Open> {
         Ok(Open {
             inner: Mutex::new(Inner {
+                name: name.clone(),
                 recording: Recording::open(&path)?,
                 picture: Picture::new(Detail::ZOOM),
                 read_at: None,
@@ -185,9 +187,13 @@ impl Inner {
     }
 
     pub(crate) fn report(&mut self) -> Arc<Report> {
-        let picture = &self.picture;
+        let (name, picture) = (&self.name, &self.picture);
         let report = self.report.get_or_insert_with(|| {
             let mut report = picture.report_without_lines();
+            if report.name.is_empty() {
+                // A recording that has only begun does not say its name yet.
+                report.name.clone_from(name);
+            }
             report.headline = headline(&report.verdict);
             Arc::new(report)
         });

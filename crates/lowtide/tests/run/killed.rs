@@ -50,6 +50,18 @@ fn rounds(one: impl Fn(&Path, usize) + Sync) {
     });
 }
 
+/// Whether a tick is on the disk: lowtide and its keeper know of each other and of the job.
+pub(crate) fn watches(home: &Path) -> bool {
+    let runs = std::fs::read_dir(home.join("runs")).into_iter().flatten();
+    let mut files = runs.flatten().map(|run| run.path().join(FILE_NAME));
+    files.any(|file| {
+        let entries = Recording::open(&file).into_iter().flatten().flatten();
+        entries
+            .into_iter()
+            .any(|entry| matches!(entry, Entry::Sample(_)))
+    })
+}
+
 /// Every tick that was recorded is there, in order. A watcher that died before its first tick leaves
 /// no recording, or an empty one.
 pub(crate) fn ticks_recorded(home: &Path) -> usize {

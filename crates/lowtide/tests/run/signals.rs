@@ -7,7 +7,7 @@ use std::process::Stdio;
 use lowtide_sys::sigwait::{send, send_group};
 
 use crate::common::{Reader, Starts, User, is_over, keeper_of, run, until};
-use crate::killed::ticks_recorded;
+use crate::killed::{ticks_recorded, watches};
 
 const USR1: i32 = 10;
 const TERM: i32 = 15;
@@ -139,6 +139,7 @@ fn printing_to_a_file(home: &std::path::Path) -> (lowtide_testing::Started, u32)
         let text = fs::read_to_string(home.join("out")).ok()?;
         text.contains("ready").then_some(())
     });
+    until("the first tick", || watches(home).then_some(()));
     let keeper = keeper_of(lowtide.id());
     (lowtide, keeper)
 }
