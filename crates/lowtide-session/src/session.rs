@@ -174,7 +174,8 @@ impl Session<'_> {
             };
             self.files.follow_ours(handle, [ours(1), ours(2)]);
             let sampler = start::sampler(handle, self.options)?;
-            self.watch.next_attempt(restart.attempt, sampler);
+            self.watch
+                .next_attempt(restart.attempt, restart.went, sampler);
         }
         Ok(())
     }

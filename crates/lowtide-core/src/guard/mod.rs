@@ -15,7 +15,7 @@ mod tightest;
 pub(crate) use tightest::tightest;
 
 use crate::mark::Mark;
-use crate::sample::{Limit, LimitFrom, Sample};
+use crate::sample::{Limit, LimitFrom, Reading, Sample};
 use crate::units::{Micros, show_bytes, show_duration};
 use crate::verdict::{Axis, Class, Fits, Meter, Verdict};
 
@@ -66,6 +66,8 @@ pub enum Every {
 
 /// Between ticks when the limit is near: a leak of 1 GB/s adds 50 MB between two of them.
 pub(crate) const CLOSE_LOOK: Micros = Micros(50_000);
+/// Ticks in a step until enough of them are known.
+const LEARNING_LOOKS: f64 = 4.0;
 /// Near is what the newest growth would reach within this time: ten ticks of the usual interval would
 /// be one.
 const CLOSE_SECONDS: f64 = 10.0;
@@ -78,6 +80,12 @@ const LATE_LOOKS: f64 = 2.0;
 const LAST_LOOKS: f64 = 2.0;
 /// A slope between ticks says nothing of what comes after a second: steps are up and down.
 const SLOPE_LASTS: f64 = 1.0;
+/// A step may go so many times as far above its floor as those before it did.
+const UNUSUAL: f64 = 2.0;
+/// And so many times when it was asked, and will soon stop by itself.
+const UNHEARD_OF: f64 = 4.0;
+/// A stop that failed makes the next one keep twice the room, as often as it happens, up to this.
+const MOST_CAUTION: f64 = 8.0;
 /// A condition for asking must hold on this many ticks in a row: the check right before acting.
 const CONFIRM: u32 = 2;
 /// Less than this share of the limit left is worth a word, and this much makes it worth another.
@@ -99,8 +107,9 @@ const PAYS_ROOM: f64 = 0.25;
 const GRACE: f64 = 2.0;
 /// ... never less than this: schedulers and disks have bad moments.
 const LEAST_GRACE: f64 = 30.0;
-/// A save that has begun is let to its end, until so many times the grace are over.
-const SAVE_GRACE: f64 = 2.0;
+/// Saves and evaluations are let to their end and do not count, for as long as the grace at most, or for
+/// this long: the first save of a large model on a slow disk takes minutes.
+const SAVE_PATIENCE: f64 = 600.0;
 /// A save is expected to take this long until one was seen.
 const UNKNOWN_SAVE: f64 = 10.0;
 /// A job that has saved as asked may take this long to end: ranks that leave one by one, and loggers
@@ -128,6 +137,7 @@ enum Stage {
         since: f64,
         grace: f64,
         saves: u32,
+        stop_at: Option<u64>,
     },
     Stopping {
         since: f64,
@@ -150,6 +160,22 @@ pub struct Policy {
     confirmed: u32,
     near: bool,
     foretold: bool,
+    /// How many times the usual room is kept: more after a stop that failed.
+    caution: f64,
+    limit: Option<Limit>,
+    /// Seconds of saves and evaluations since the request.
+    busy: f64,
+    /// The step since which the judge says that growth has ended.
+    ended_at: Option<u64>,
+}
+
+/// How an attempt came to its end, as far as it tells something of the next one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Went {
+    /// It saved and stopped as asked.
+    AsAsked,
+    /// It ran out of memory, was killed, or had to do steps again.
+    Lost,
 }
 
 /// Nothing is to be done, and nothing to be said.
@@ -167,6 +193,10 @@ impl Policy {
             confirmed: 0,
             near: false,
             foretold: false,
+            caution: 1.0,
+            limit: None,
+            busy: 0.0,
+            ended_at: None,
         }
     }
 
@@ -178,11 +208,20 @@ impl Policy {
         }
     }
 
-    /// Another attempt begins: what a step and a save cost is kept, the level is not.
-    pub fn next_attempt(&mut self) {
+    /// Another attempt begins: what a step and a save cost is kept, the level is not. A stop that failed
+    /// came too late, and the next one comes earlier; one that went well takes half of that back.
+    pub fn next_attempt(&mut self, went: Went) {
+        let caution = match went {
+            Went::AsAsked => (self.caution / 2.0).max(1.0),
+            Went::Lost => (self.caution * 2.0).min(MOST_CAUTION),
+        };
+        if went == Went::Lost {
+            self.learnt.lost(self.limit.as_ref());
+        }
         let learnt = std::mem::take(&mut self.learnt).for_next_attempt();
         *self = Policy {
             learnt,
+            caution,
             acts: self.acts,
             ..Policy::new(self.every)
         };
@@ -213,13 +252,28 @@ impl Policy {
 
     pub fn tick(&mut self, now: &Situation) -> Ruling {
         self.pass_time(now);
+        if !now.sample.readings.iter().any(Reading::is_alive) {
+            // The job is over: what is in use now says nothing of it.
+            return Ruling {
+                decision: Decision::Watch,
+                why: String::new(),
+                look_within: None,
+            };
+        }
         let limit = tightest(now.sample);
         let used = limit.as_ref().map(|limit| limit.used.as_f64());
         self.learnt.tick(now.sample, used, self.running);
         let Some(limit) = limit else {
             return self.by_the_clock(now);
         };
-        let look_within = self.is_close(&limit).then_some(CLOSE_LOOK);
+        self.limit = Some(limit.clone());
+        self.ended_at =
+            growth_per_step(now.verdict).and(self.ended_at.or_else(|| self.step_of_this_attempt()));
+        let look_within = if self.is_close(now, &limit) {
+            Some(CLOSE_LOOK)
+        } else {
+            self.learning_look()
+        };
         let ruling = |(decision, why)| Ruling {
             decision,
             why,
@@ -253,7 +307,7 @@ impl Policy {
             self.confirmed += 1;
             // The second tick comes at once.
             found.look_within = Some(CLOSE_LOOK);
-            if self.confirmed >= CONFIRM {
+            if self.confirmed >= CONFIRM && self.learnt.is_dense(&limit) {
                 return self.ask(now, why, found.look_within);
             }
         } else {
@@ -276,17 +330,18 @@ impl Policy {
     fn see_it_through(&mut self) -> Option<(Decision, String)> {
         match self.stage {
             Stage::Watching | Stage::Killed => None,
-            Stage::Asked { saves, .. } if self.learnt.saves() > saves => {
+            Stage::Asked { saves, .. } if self.learnt.saves() > saves && !self.is_deaf() => {
                 // It has served the request and is about to end.
                 self.stage = Stage::Asked {
                     since: self.running,
                     grace: ENDING,
-                    saves: u32::MAX,
+                    saves: self.learnt.saves(),
+                    stop_at: self.step_of_this_attempt(),
                 };
                 Some(NOTHING)
             }
             Stage::Asked { since, grace, .. } | Stage::Stopping { since, grace }
-                if self.running - since < grace || self.is_saving(since, grace) =>
+                if self.running - since < grace + self.busy.min(SAVE_PATIENCE.max(grace)) =>
             {
                 Some(NOTHING)
             }
@@ -310,8 +365,12 @@ impl Policy {
     fn pass_time(&mut self, now: &Situation) {
         let at = now.sample.at;
         let passed = self.last_at.map_or(0.0, |last| at.since(last).seconds());
+        let passed = passed.min(MOST_BETWEEN_TICKS);
         if !now.stopped {
-            self.running += passed.min(MOST_BETWEEN_TICKS);
+            self.running += passed;
+        }
+        if self.learnt.is_saving() || self.learnt.is_evaluating() {
+            self.busy += passed;
         }
         self.last_at = Some(at);
     }
@@ -320,23 +379,26 @@ impl Policy {
         if trainers <= 1 {
             return AHEAD_ALONE;
         }
-        let heard = self.learnt.step_seconds().map_or(0, |step| {
-            (HEARD_SECONDS / step.max(SHORTEST_STEP)).ceil() as u64
+        // The request is written as late as ticks are, and the running step may be almost done.
+        let heard = self.learnt.quickest_step().map_or(0, |step| {
+            1 + ((HEARD_SECONDS + self.learnt.late_by()) / step.max(SHORTEST_STEP)).ceil() as u64
         });
         AHEAD_RANKS.max(heard)
     }
 
     fn ask(&mut self, now: &Situation, why: String, look_within: Option<Micros>) -> Ruling {
+        self.busy = 0.0;
         let ahead = self.ahead(now.trainers);
+        let stop_at = self.step_of_this_attempt().map(|step| step + ahead);
         self.stage = Stage::Asked {
             since: self.running,
             grace: self.grace(ahead),
-            saves: self.learnt.saves(),
+            // A save that goes on was not made for us.
+            saves: self.learnt.saves() + u32::from(self.learnt.is_saving()),
+            stop_at,
         };
         Ruling {
-            decision: Decision::Ask {
-                stop_at: self.step_of_this_attempt().map(|step| step + ahead),
-            },
+            decision: Decision::Ask { stop_at },
             why,
             look_within,
         }
@@ -374,25 +436,61 @@ impl Policy {
             && (self.step_of_this_attempt().is_some() || now.verdict.steady)
     }
 
-    /// What is left will not last for the usual interval between ticks.
-    fn is_close(&self, limit: &Limit) -> bool {
+    /// Until a job's steps are known, each is looked at some times.
+    fn learning_look(&self) -> Option<Micros> {
+        let step = self.learnt.quickest_step()?;
+        let learns = self.acts && !self.learnt.knows_steps();
+        learns.then(|| CLOSE_LOOK.max(Micros::from_seconds(step / LEARNING_LOOKS)))
+    }
+
+    /// What is left above the need will not last for the usual interval between ticks.
+    fn is_close(&self, now: &Situation, limit: &Limit) -> bool {
         let slope = self.learnt.raw_slope();
-        slope > 0.0 && left(limit) < slope * CLOSE_SECONDS
+        if slope > 0.0 && self.is_unusual(limit) && left(limit) < slope * CLOSE_SECONDS {
+            return true;
+        }
+        let soon = self.learnt.steps_within(CLOSE_SECONDS);
+        let growth = self.learnt.growth_within(soon);
+        growth > 0.0 && self.top(now, limit) + growth > limit.bytes.as_f64()
+    }
+
+    /// The level is higher than steps are known to go, if they are known.
+    fn is_unusual(&self, limit: &Limit) -> bool {
+        let times = if self.is_asked() { UNHEARD_OF } else { UNUSUAL };
+        !self.learnt.knows_steps() || limit.used.as_f64() > self.learnt.expected(times)
     }
 
     /// Two close ticks from now the kernel acts. Only in training: before the first steps a restart
-    /// would meet the same, and in a save the kernel's word is no worse than ours.
+    /// would meet the same, and in a save the kernel's word is no worse than ours. A job that has been asked and
+    /// rises as its steps do is about to stop: killing it would cost what the kernel might not take.
     fn runs_out(&self, limit: &Limit) -> bool {
         let growth = self.learnt.raw_slope() * LAST_LOOKS * CLOSE_LOOK.seconds();
         growth > 0.0
             && left(limit) < growth
             && self.learnt.slope_is_fresh()
             && !self.learnt.is_saving()
+            && !self.learnt.is_evaluating()
+            && (self.is_deaf()
+                || (self.is_unusual(limit) && (self.learnt.knows_steps() || !self.is_asked())))
     }
 
-    /// A save that began after the request is let to its end, for as long again as was given.
-    fn is_saving(&self, since: f64, grace: f64) -> bool {
-        self.learnt.is_saving() && self.running - since < SAVE_GRACE * grace
+    fn is_asked(&self) -> bool {
+        matches!(self.stage, Stage::Asked { .. })
+    }
+
+    /// It went past the step at which it was to stop, further than it may have come before the request was written.
+    fn is_deaf(&self) -> bool {
+        let slack = 1 + self
+            .learnt
+            .steps_within(LATE_LOOKS * self.learnt.late_by())
+            .ceil() as u64;
+        match self.stage {
+            Stage::Asked { stop_at, .. } => stop_at
+                .zip(self.step_of_this_attempt())
+                .is_some_and(|(stop_at, step)| step > stop_at + slack),
+            Stage::Stopping { .. } => true,
+            Stage::Watching | Stage::Killed => false,
+        }
     }
 
     /// The steps that are left take no longer than a stop would.
@@ -403,67 +501,96 @@ impl Policy {
 
     /// Why the job has to be asked now; none when a later tick will do.
     fn too_tight(&self, now: &Situation, limit: &Limit) -> Option<String> {
-        if !self.trains(now) || !self.pays(limit) || self.ends_soon(now) {
+        let known = self.learnt.knows_steps() || self.step_of_this_attempt().is_none();
+        if !known || !self.trains(now) || !self.pays(limit) || self.ends_soon(now) {
             return None;
         }
-        let room = left(limit);
-        let coming = self.coming(now);
-        let save = self.learnt.save_reserve(limit);
-        let need = coming + save + self.learnt.margin(limit);
-        if room < need {
+        if self.top(now, limit) > limit.bytes.as_f64() {
             return Some(format!(
                 "{} left below {} ({}); until the stop it may grow by {}, and a save may take {}",
-                show_bytes(room),
+                show_bytes(left(limit)),
                 limit.bytes,
                 limit.from,
-                show_bytes(coming),
-                show_bytes(save)
+                show_bytes(self.coming(now)),
+                show_bytes(self.learnt.save_reserve(limit))
+            ));
+        }
+        let by_slope = self.learnt.raw_slope() * self.seconds_to_stop(now);
+        // What the judge knows to have ended swings, and does not run away.
+        let trains = !self.learnt.is_saving()
+            && !self.learnt.is_evaluating()
+            && growth_per_step(now.verdict).is_none();
+        if trains && self.learnt.knows_steps() && self.is_unusual(limit) && left(limit) < by_slope {
+            return Some(format!(
+                "{} left below {} ({}), and growing by {} a second",
+                show_bytes(left(limit)),
+                limit.bytes,
+                limit.from,
+                show_bytes(self.learnt.raw_slope())
             ));
         }
         let pressure = thrashing(now.sample, limit)?;
         Some(format!(
             "the machine begins to thrash: {pressure:.0} % of the last ten seconds went by waiting for memory, {} left below {}",
-            show_bytes(room),
+            show_bytes(left(limit)),
             limit.bytes
         ))
     }
 
     fn pays(&self, limit: &Limit) -> bool {
-        let Some(baseline) = self.learnt.baseline() else {
+        let (Some(baseline), Some(grown)) = (
+            self.learnt.baseline(),
+            self.learnt.grown(limit.used.as_f64()),
+        ) else {
             return false;
         };
         let bytes = limit.bytes.as_f64();
-        let grown = limit.used.as_f64() - baseline;
         grown >= (PAYS_LIMIT * bytes).min(PAYS_ROOM * (bytes - baseline).max(0.0))
     }
 
-    /// What the job may add until it has stopped: by its pace per step, by its newest slope, and at
-    /// most what is missing to a predicted plateau.
+    /// The highest that a request made now would let it come, with the margin: a save on top of the floor, or the
+    /// next step. The kernel keeps peaks, so how high steps go is known even where ticks are few and meet
+    /// them anywhere.
+    fn top(&self, now: &Situation, limit: &Limit) -> f64 {
+        let used = limit.used.as_f64();
+        let reserve = self.learnt.save_reserve(limit);
+        let kept = reserve + self.coming(now);
+        let save = self.learnt.floor(used) + reserve;
+        let more = (self.caution - 1.0) * kept;
+        save.max(self.learnt.next_crest()) + self.coming(now) + more + self.learnt.margin(limit)
+    }
+
+    /// What the floor may rise by until the job has stopped: by its pace, and at most what is missing to
+    /// a predicted plateau.
     fn coming(&self, now: &Situation) -> f64 {
-        let ahead = self.ahead(now.trainers);
-        let mut by_steps = self.learnt.growth_until(ahead);
-        let mut by_slope = self.learnt.raw_slope() * self.seconds_to_stop(ahead);
+        let served = (self.ahead(now.trainers) + 1) as f64;
+        let steps = served + self.learnt.steps_within(self.seconds_to_ask());
+        let mut coming = self.learnt.growth_within(steps);
         if let Some(each) = growth_per_step(now.verdict) {
-            by_steps = by_steps.min(each * (ahead + 1) as f64);
-            // A level that goes up and down inside a step rises steeply, and not for long.
-            by_slope = by_slope.min(self.learnt.swing());
+            // The judge is late with taking that back.
+            let since = self.ended_at.unwrap_or(0);
+            coming = coming.min((each * steps).max(self.learnt.growth_since(since, steps)));
         }
-        let coming = by_steps.max(by_slope);
         match missing_to_plateau(now) {
-            Some(missing) => coming.min(missing.max(self.learnt.growth_until(0))),
+            Some(missing) => coming.min(missing.max(self.learnt.growth_within(1.0))),
             None => coming,
         }
     }
 
+    /// The ticks until a request stands, as late as they may be.
+    fn seconds_to_ask(&self) -> f64 {
+        ASK_LOOKS * CLOSE_LOOK.seconds() + LATE_LOOKS * self.learnt.late_by()
+    }
+
     /// How long the newest slope is believed to last: the ticks until the request stands, and the
     /// steps until it is served.
-    fn seconds_to_stop(&self, ahead: u64) -> f64 {
+    fn seconds_to_stop(&self, now: &Situation) -> f64 {
+        let ahead = self.ahead(now.trainers);
         let steps = self
             .learnt
             .step_seconds()
             .map_or(0.0, |step| (ahead + 1) as f64 * step);
-        let late = LATE_LOOKS * self.learnt.late_by().min(SLOPE_LASTS);
-        ASK_LOOKS * CLOSE_LOOK.seconds() + late + steps.min(SLOPE_LASTS)
+        self.seconds_to_ask() + steps.min(SLOPE_LASTS)
     }
 
     fn worth_a_word(&mut self, now: &Situation, limit: &Limit) -> Option<String> {

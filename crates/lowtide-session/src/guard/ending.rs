@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 use lowtide_core::entry::{Attempt, Exit};
+use lowtide_core::guard::Went;
 use lowtide_core::postmortem::{Cause, PostMortem};
 use lowtide_core::process::ProcId;
 use lowtide_core::units::show_duration;
@@ -28,6 +29,8 @@ pub struct Restart {
     pub command: Vec<String>,
     pub env: Vec<(OsString, OsString)>,
     pub attempt: Attempt,
+    /// How the attempt before it ended.
+    pub went: Went,
     pub pause: Duration,
 }
 
@@ -234,6 +237,11 @@ impl Guard {
                 step: newest.step,
                 repeated,
                 why: text,
+            },
+            went: if self.rough == 0 {
+                Went::AsAsked
+            } else {
+                Went::Lost
             },
             pause,
         }

@@ -2,7 +2,7 @@
 //! attempt, and explains the end.
 
 use lowtide_core::entry::{Attempt, Entry, EventKind, Exit};
-use lowtide_core::guard::{Decision, Every, Policy, Ruling, Situation};
+use lowtide_core::guard::{Decision, Every, Policy, Ruling, Situation, Went};
 use lowtide_core::look::LookWhy;
 use lowtide_core::output::StepReader;
 use lowtide_core::postmortem::{Cause, PostMortem};
@@ -37,11 +37,11 @@ impl Watch {
     }
 
     /// The job was started again: another tree, the same recording.
-    pub fn next_attempt(&mut self, attempt: Attempt, sampler: Sampler) {
+    pub fn next_attempt(&mut self, attempt: Attempt, went: Went, sampler: Sampler) {
         self.sampler = sampler;
         self.sample = Sample::default();
         self.steps = StepReader::new();
-        self.policy.next_attempt();
+        self.policy.next_attempt(went);
         self.ruling = None;
         self.stopped = false;
         self.standing = None;

@@ -1,0 +1,32 @@
+//! Some thousand runs in the quick tests; `simulate` plays millions. A promise that is broken in more of them than
+//! is known today fails here, with the seeds to tell.
+
+use std::collections::BTreeMap;
+
+use lowtide_simulate::{Fault, play};
+
+const RUNS: u64 = 1000;
+/// What is known: in about one run of a thousand looks as few as they were, or as late, do not show enough.
+const KNOWN: u64 = 4;
+
+#[test]
+fn the_guard_keeps_its_promises() {
+    let mut broken: BTreeMap<Fault, Vec<u64>> = BTreeMap::new();
+    for seed in 0..RUNS {
+        for fault in play(seed, false).faults {
+            broken.entry(fault).or_default().push(seed);
+        }
+    }
+    let count: usize = broken.values().map(Vec::len).sum();
+    assert!(
+        count as u64 <= KNOWN,
+        "cargo run --release -p lowtide-simulate -- --seed N tells one of {broken:?}"
+    );
+}
+
+#[test]
+fn a_run_is_the_same_each_time() {
+    let (once, again) = (play(7, true), play(7, true));
+    assert_eq!(once.story, again.story);
+    assert_eq!(once.looks, again.looks);
+}
