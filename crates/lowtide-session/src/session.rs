@@ -11,13 +11,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::Result;
-use lowtide_core::entry::Exit;
+use anyhow::{Result, anyhow};
+use lowtide_core::entry::{EventKind, Exit};
 use lowtide_core::postmortem::PostMortem;
 use lowtide_core::units::Micros;
 
 use crate::attached::Attached;
 use crate::failure::code;
+use crate::guard::contained::{contained, tell_failed};
 use crate::guard::isolate::Isolated;
 use crate::guard::{Guard, Next, Restart};
 use crate::keeper::{Handle, Home, Launch};
@@ -132,7 +133,11 @@ impl Session<'_> {
                 // The last tick finds those who outlived the job's main process.
                 self.watch.tick(Duration::ZERO);
             }
-            let mortem = self.watch.post_mortem(exit);
+            let watch = &mut self.watch;
+            let mortem = contained(|| watch.post_mortem(exit)).unwrap_or_else(|panic| {
+                tell_failed(watch, "explained the end", &panic, "it goes on without");
+                None
+            });
             let Some(guard) = &mut self.guard else {
                 return Ok((exit, exit.map_or(0, Exit::code), mortem));
             };
@@ -145,9 +150,11 @@ impl Session<'_> {
             if !guard.clear(&mut self.watch, &mut end_within, restart.pause) {
                 return Ok((exit, code::RESUMABLE, mortem));
             }
-            if let Err(error) = self.again(restart) {
+            let started = contained(|| self.again(restart));
+            if let Err(error) = started.unwrap_or_else(|panic| Err(anyhow!(panic))) {
                 let text = format!("guard: cannot start again: {error:#}");
                 self.watch.teller().say(&text);
+                self.watch.event(EventKind::Guard, text);
                 return Ok((exit, code::RESUMABLE, mortem));
             }
         }
@@ -155,9 +162,17 @@ impl Session<'_> {
 
     /// Starts the job again: another process tree, the same recording.
     fn again(&mut self, restart: Restart) -> Result<()> {
-        if let Some(page) = self.watch.page() {
+        let attempt = restart.attempt.number - 1;
+        let taken_back = self.watch.page().map_or(Ok(()), |page| {
             page.ask(Request::Nothing)?;
-            page.set_attempt(restart.attempt.number - 1)?;
+            page.set_attempt(attempt)
+        });
+        if let Err(error) = taken_back {
+            // The next attempt would read the old request, and stop again at once.
+            self.folder = None;
+            let text = format!("guard: the job is started again without marks: {error:#}");
+            self.watch.teller().say(&text);
+            self.watch.event(EventKind::Guard, text);
         }
         let words = in_group(self.isolated, &restart.command);
         let home = self.home.clone();

@@ -15,6 +15,7 @@ use crate::failure::code::RESUMABLE;
 use crate::watch::Watch;
 
 use super::checkpoints::{Checkpoint, Checkpoints};
+use super::contained::{contained, tell_failed};
 use super::resume::Resume;
 use super::{Guard, act};
 
@@ -44,9 +45,47 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 const NAMED: usize = 3;
 
 impl Guard {
+    /// Decides what follows, as [`Guard::decide`] does. If that fails, a job that was stopped or killed is started
+    /// again from what is known, and any other is let go.
+    pub fn ended(
+        &mut self,
+        watch: &mut Watch,
+        exit: Option<Exit>,
+        mortem: Option<&PostMortem>,
+    ) -> Next {
+        let asked = self.asked.is_some();
+        let decided = contained(|| self.decide(watch, exit, mortem));
+        decided.unwrap_or_else(|panic| self.after_failure(watch, exit, asked, &panic))
+    }
+
+    /// The guard's own code has failed, after the job's end.
+    fn after_failure(
+        &mut self,
+        watch: &mut Watch,
+        exit: Option<Exit>,
+        asked: bool,
+        panic: &str,
+    ) -> Next {
+        self.asked = None;
+        let known = self.known.clone().filter(|_| asked && !self.interrupted);
+        let then = match &known {
+            Some(_) => "it goes on from the last checkpoint that it knows",
+            None => "it does not start the job again",
+        };
+        tell_failed(watch, "decided what follows", panic, then);
+        let code = if asked {
+            RESUMABLE
+        } else {
+            exit.map_or(1, Exit::code)
+        };
+        let again = known
+            .and_then(|known| contained(|| self.restart(watch, exit, asked, Some(&known))).ok());
+        again.unwrap_or(Next::Done(code))
+    }
+
     /// Decides what follows. `exit` is none for a job that is not our child: only its parent learns it.
     /// `mortem` says how the attempt died, if it did.
-    pub fn ended(
+    fn decide(
         &mut self,
         watch: &mut Watch,
         exit: Option<Exit>,
@@ -74,8 +113,9 @@ impl Guard {
             return Next::Done(exit.code());
         }
         let found = self.plan.places.look(self.since.earliest());
-        self.name_broken(watch, &found);
         let newest = found.complete.first();
+        self.known = newest.cloned().or(self.known.take());
+        self.name_broken(watch, &found);
         if let Some(asked) = asked.filter(|asked| !asked.forced && !ran_out) {
             let since = asked.at.earliest() - COARSE;
             // The one that it went on from may be as young as that, and is not its answer.
@@ -249,8 +289,22 @@ impl Guard {
 
     /// Sees to it that nothing of the attempt lives on: its memory must be free for the next one.
     /// Those who stay are told to end, and then made to. `end_within` waits for a signal that
-    /// wants us to end; false when one came.
+    /// wants us to end; false when one came. If that fails, the next attempt begins all the same.
     pub fn clear(
+        &mut self,
+        watch: &mut Watch,
+        end_within: &mut dyn FnMut(Duration) -> bool,
+        pause: Duration,
+    ) -> bool {
+        let cleared = contained(|| self.clear_away(watch, end_within, pause));
+        cleared.unwrap_or_else(|panic| {
+            let then = "the job is started again all the same";
+            tell_failed(watch, "waited for what is left of it", &panic, then);
+            !self.interrupted
+        })
+    }
+
+    fn clear_away(
         &mut self,
         watch: &mut Watch,
         end_within: &mut dyn FnMut(Duration) -> bool,

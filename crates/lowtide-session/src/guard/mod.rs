@@ -3,6 +3,7 @@
 //! each end.
 
 pub mod checkpoints;
+pub(crate) mod contained;
 mod ending;
 pub mod isolate;
 pub mod resume;
@@ -20,6 +21,7 @@ use crate::monotonic::Moment;
 use crate::watch::Watch;
 
 use checkpoints::{Checkpoint, Places};
+use contained::contained;
 pub(crate) use ending::{Next, Restart};
 use resume::Resume;
 
@@ -48,6 +50,8 @@ pub struct Guard {
     restarted_at: Option<u64>,
     /// The checkpoint that this attempt went on from.
     resumed: Option<Checkpoint>,
+    /// The newest complete checkpoint that a look has found.
+    known: Option<Checkpoint>,
     repeated: u64,
     /// Ends in a row that were not by request.
     rough: u32,
@@ -71,6 +75,7 @@ impl Guard {
             asked: None,
             restarted_at: None,
             resumed: None,
+            known: None,
             repeated: 0,
             rough: 0,
         }
@@ -89,8 +94,16 @@ impl Guard {
         self.interrupted = true;
     }
 
-    /// Carries out what was decided at the last look.
+    /// Carries out what was decided at the last look. If that fails, the job is left running and is not guarded
+    /// any more: what was done of it is not known.
     pub fn turn(&mut self, watch: &mut Watch, ruling: &Ruling) {
+        let done = contained(|| self.carry_out(watch, ruling));
+        if let Err(panic) = done {
+            watch.unguard("carried out a decision", &panic);
+        }
+    }
+
+    fn carry_out(&mut self, watch: &mut Watch, ruling: &Ruling) {
         if self.interrupted {
             return;
         }

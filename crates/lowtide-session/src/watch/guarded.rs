@@ -4,6 +4,7 @@
 use lowtide_core::entry::{Attempt, Entry, EventKind, Exit};
 use lowtide_core::guard::{Decision, Every, Policy, Ruling, Situation, Went};
 use lowtide_core::look::LookWhy;
+use lowtide_core::mark::Mark;
 use lowtide_core::output::StepReader;
 use lowtide_core::postmortem::{Cause, PostMortem};
 use lowtide_core::process::ProcId;
@@ -12,7 +13,8 @@ use lowtide_core::verdict::{Class, Verdict};
 use lowtide_sys::sampler::Sampler;
 
 use crate::act;
-use crate::marks::{Inbox, Page};
+use crate::guard::contained::{contained, tell_failed};
+use crate::marks::{Inbox, Page, Request};
 
 use super::Watch;
 
@@ -20,6 +22,38 @@ impl Watch {
     /// A guard carries out what the policy decides from now on.
     pub fn guarded(&mut self, every: Option<Every>) {
         self.policy = Policy::new(every);
+        self.every = every;
+    }
+
+    /// The guard's own code has failed: the job is left running, what was asked of it is taken back, and nobody
+    /// guards this attempt any more. The next one begins anew.
+    pub(crate) fn unguard(&mut self, what: &str, panic: &str) {
+        if self.unguarded {
+            return;
+        }
+        self.unguarded = true;
+        self.ruling = None;
+        if let Some(page) = self.page() {
+            // A page that cannot be written was not read either.
+            let _ = page.ask(Request::Nothing);
+        }
+        let then = if self.policy.acts() {
+            "the job goes on, and is not guarded until it is started again"
+        } else {
+            "nobody warns of the limit any more"
+        };
+        tell_failed(self, what, panic, then);
+    }
+
+    /// Tells the policy of a mark.
+    pub(super) fn tell_policy(&mut self, mark: &Mark) {
+        if self.unguarded {
+            return;
+        }
+        let policy = &mut self.policy;
+        if let Err(panic) = contained(|| policy.mark(mark)) {
+            self.unguard("heard of a step", &panic);
+        }
     }
 
     pub fn policy(&self) -> &Policy {
@@ -41,7 +75,12 @@ impl Watch {
         self.sampler = sampler;
         self.sample = Sample::default();
         self.steps = StepReader::new();
-        self.policy.next_attempt(went);
+        let policy = &mut self.policy;
+        let ready = contained(|| policy.next_attempt(went));
+        if self.unguarded || ready.is_err() {
+            self.policy = Policy::new(self.every);
+            self.unguarded = false;
+        }
         self.ruling = None;
         self.stopped = false;
         self.standing = None;
@@ -85,13 +124,21 @@ impl Watch {
 
     /// Warns when the limit comes near; what else the policy decides is the guard's to carry out.
     pub(super) fn foresee(&mut self, verdict: &Verdict) {
+        if self.unguarded {
+            return;
+        }
         let trainers: Vec<ProcId> = self.run.trainers().collect();
-        let ruling = self.policy.tick(&Situation {
+        let situation = Situation {
             sample: &self.sample,
             verdict,
             trainers: trainers.len(),
             stopped: self.stopped || (self.policy.acts() && act::any_stopped(&trainers)),
-        });
+        };
+        let policy = &mut self.policy;
+        let ruling = match contained(|| policy.tick(&situation)) {
+            Ok(ruling) => ruling,
+            Err(panic) => return self.unguard("judged the limit", &panic),
+        };
         if ruling.decision == Decision::Warn {
             self.teller.say(&ruling.why);
             self.event(EventKind::LimitNear, ruling.why.clone());

@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use lowtide_core::entry::{Entry, EventKind, Exit, Header};
-use lowtide_core::guard::{Policy, Ruling};
+use lowtide_core::guard::{Every, Policy, Ruling};
 use lowtide_core::look::{Examine, LookWhy};
 use lowtide_core::mark::{Mark, MarkSource};
 use lowtide_core::output::StepReader;
@@ -94,6 +94,10 @@ pub struct Watch {
     probe: Option<Probe>,
     sample: Sample,
     policy: Policy,
+    /// `--restart-every`.
+    every: Option<Every>,
+    /// The policy has failed in this attempt, and is not asked any more.
+    unguarded: bool,
     /// What the guard's policy says of the newest sample.
     ruling: Option<Ruling>,
     /// The job is stopped (Ctrl-Z, SIGSTOP).
@@ -226,6 +230,8 @@ impl Watch {
             probe: probe.then(Probe::default),
             sample: Sample::default(),
             policy: Policy::warning_only(),
+            every: None,
+            unguarded: false,
             ruling: None,
             stopped: false,
             standing: None,
@@ -264,7 +270,7 @@ impl Watch {
         if let Entry::Mark(mark) = &entry
             && self.run.steps_from() == Some(mark.source)
         {
-            self.policy.mark(mark);
+            self.tell_policy(mark);
         }
     }
 

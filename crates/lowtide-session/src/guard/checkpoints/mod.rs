@@ -15,6 +15,8 @@ use std::time::{Duration, SystemTime};
 
 use lowtide_sys::regular;
 
+use super::contained::contained;
+
 /// Something that can be resumed from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checkpoint {
@@ -105,16 +107,16 @@ impl Places {
             let name = entry.file_name().to_string_lossy().into_owned();
             let is_dir = entry.file_type().is_ok_and(|kind| kind.is_dir());
             let examined = if is_dir && trainer::is_one(&name) {
-                trainer::examine(&path)
+                examined(&path, trainer::examine)
             } else if is_dir && dcp::is_one(&path) {
-                dcp::examine(&path)
+                examined(&path, dcp::examine)
             } else if is_dir {
                 if depth > 0 && !name.starts_with('.') {
                     self.walk(&path, depth - 1, since, left, found);
                 }
                 continue;
             } else if zip::is_one(&name, self.named) {
-                zip::examine(&path)
+                examined(&path, zip::examine)
             } else {
                 continue;
             };
@@ -134,6 +136,16 @@ impl Places {
             }
         }
     }
+}
+
+/// What one of the formats says of it. A file on which our own code fails is skipped as a broken one is: the others
+/// may be whole.
+fn examined(
+    path: &Path,
+    examine: impl FnOnce(&Path) -> Result<Checkpoint, String>,
+) -> Result<Checkpoint, String> {
+    contained(|| examine(path))
+        .unwrap_or_else(|panic| Err(format!("lowtide failed on it ({panic})")))
 }
 
 /// Opens what is a file, and never waits.

@@ -209,3 +209,16 @@ proptest! {
         prop_assert!(zip::whole(file.path()).is_err());
     }
 }
+
+#[test]
+fn a_file_that_our_own_code_fails_on_is_skipped_and_named() {
+    let broken = examined(Path::new("é7.ckpt"), |path| {
+        let name = path.to_str().unwrap();
+        Err(name[1..].to_owned())
+    });
+    let why = broken.unwrap_err();
+    assert!(
+        why.contains("lowtide failed on it") && why.contains("char boundary"),
+        "{why}"
+    );
+}
