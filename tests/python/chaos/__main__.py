@@ -19,7 +19,7 @@ from chaos.scene import INSIDE, PYTHON, Scene
 ROOT = Path(__file__).resolve().parents[3]
 KEPT = ROOT / "target/chaos"
 # Seconds after which a whole scenario is ended from outside.
-LONGEST = 240
+LONGEST = 900
 # A child that goes with its parent, whatever ends it.
 ALONE = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "--propagation", "private", "--"]
 
@@ -89,12 +89,12 @@ def one(seed, copy, keep=False):
     return outcome
 
 
-def prepare(given):
+def prepare(given, mark):
     """A copy of the program that no build replaces meanwhile, and the clock."""
     found = program(given)
     digest = hashlib.sha256(found.read_bytes()).hexdigest()[:12]
     KEPT.mkdir(parents=True, exist_ok=True)
-    copy = KEPT / ("lowtide-%s" % digest) / "lowtide"
+    copy = KEPT / ("lowtide-%s%s" % (digest, mark)) / "lowtide"
     if not copy.exists():
         copy.parent.mkdir(exist_ok=True)
         partial = copy.with_name("partial-%d" % os.getpid())
@@ -114,7 +114,17 @@ def main():
         return inside(int(chosen.inside[0]), *chosen.inside[1:])
     if os.getuid() != 0:
         sys.exit("scripts/chaos: needs root, for namespaces, disks and memory limits of its own")
-    copy = prepare(chosen.program)
+    few = chosen.seeds or chosen.seed is not None
+    copy = prepare(chosen.program, "-%d" % os.getpid() if few else "")
+    try:
+        return run(chosen, copy)
+    finally:
+        # What was run of the thousand stays known with its program.
+        if few:
+            shutil.rmtree(copy.parent, ignore_errors=True)
+
+
+def run(chosen, copy):
     if chosen.seed is not None:
         outcome = one(chosen.seed, copy, keep=True)
         print(stories.of(chosen.seed).told())
@@ -123,8 +133,7 @@ def main():
         return 1 if outcome["broken"] else 0
     seeds = chosen.seeds or range(1, chosen.scenarios + 1)
     state = copy.parent / "outcomes.jsonl"
-    if chosen.fresh or chosen.seeds:
-        state = copy.parent / ("outcomes-%d.jsonl" % os.getpid()) if chosen.seeds else state
+    if chosen.fresh:
         state.unlink(missing_ok=True)
     known = {}
     if state.exists():
@@ -142,8 +151,6 @@ def main():
                 print("\n".join("  BROKEN %s" % line for line in outcome["broken"]), flush=True)
             elif not chosen.seeds and outcome["seed"] % 50 == 0:
                 print("%d of %d" % (len(known), len(seeds)), flush=True)
-    if chosen.seeds:
-        state.unlink()
     return table([known[seed] for seed in seeds if seed in known])
 
 

@@ -29,7 +29,7 @@ INSIDE = Path("/mnt")
 # The interpreter itself: a virtual environment may lie in /tmp too, and nothing of it is needed.
 PYTHON = os.path.realpath(getattr(sys, "_base_executable", sys.executable))
 # What a story may take on a busy machine; reached only by one that hangs.
-PATIENCE = 180
+PATIENCE = 600
 # What ends after some steps ends after this many seconds too: it may be what keeps the steps from being done.
 LONGEST_FAULT = 4
 LOOK_EVERY = 0.01
