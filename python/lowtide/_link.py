@@ -36,11 +36,13 @@ OLDER = "older"
 class Link:
     """One watcher, as seen from this process."""
 
-    __slots__ = ("identity", "page", "_address", "_folder", "_inode", "_socket", "_trims")
+    __slots__ = ("alive", "identity", "page", "_address", "_folder", "_inode", "_socket", "_trims")
 
     def __init__(self, folder: int, identity: Tuple[int, int, int], page: Optional[mmap.mmap]) -> None:
         self.identity = identity
         self.page = page
+        # False once its socket had no reader; one whose files were removed may be well.
+        self.alive = True
         # The opened folder, not its name: nobody can put another one in its place.
         self._folder = folder
         self._inode = os.fstat(folder)[1:3]
@@ -56,6 +58,7 @@ class Link:
         try:
             self._socket.sendto(data, socket.MSG_DONTWAIT, self._address)
         except OSError as error:
+            self.alive = error.errno != errno.ECONNREFUSED
             return error.errno in (errno.EAGAIN, errno.ENOBUFS, errno.EMSGSIZE, errno.EINTR)
         except ValueError:
             return False

@@ -28,6 +28,8 @@ _state: Dict[str, Any] = {}
 _geometry: Dict[str, Any] = {}
 _sequence = itertools.count(1)
 _watcher: Optional[_link.Link] = None
+# One whose files somebody removed (`/tmp` is cleaned up): it can be asked by, until it has made them again.
+_out_of_reach: Optional[_link.Link] = None
 _dead: Optional[tuple] = None
 # Two moments on the monotonic clock: before the first, a mark without a watcher returns at once;
 # before the second, a mark that only counts on is kept but not sent.
@@ -102,10 +104,9 @@ def guard(step: Optional[int] = None) -> bool:
     watcher = _watcher
     if watcher is None:
         now = _monotonic()
-        if now < _search_at:
-            return False
-        _search(now)
-        watcher = _watcher
+        if now >= _search_at:
+            _search(now)
+        watcher = _watcher or _out_of_reach
         if watcher is None:
             return False
     try:
@@ -164,13 +165,15 @@ def _trim_probe() -> None:
 
 
 def _search(now: float) -> None:
-    global _watcher, _search_at
+    global _watcher, _search_at, _out_of_reach
     if not _searching.acquire(blocking=False):
         return  # another thread searches already: nobody waits
     try:
         _search_at = now + _link.SEARCH_EVERY_S
         if _watcher is None:
             _watcher = _link.find(_dead)
+            if _watcher is not None:
+                _out_of_reach = None
     except Exception:
         _watcher = None
     finally:
@@ -197,7 +200,7 @@ def _send_state(now: float, must: bool) -> None:
 
 
 def _send(now: float, extra: Optional[Dict[str, Any]]) -> None:
-    global _watcher, _search_at, _dead
+    global _watcher, _search_at, _dead, _out_of_reach
     watcher = _watcher
     if watcher is None:
         return
@@ -220,6 +223,7 @@ def _send(now: float, extra: Optional[Dict[str, Any]]) -> None:
     if not watcher.send(data):
         _dead = watcher.identity
         _watcher = None
+        _out_of_reach = watcher if watcher.alive else None
         _search_at = now + _link.SEARCH_EVERY_S
         watcher.close()
 
@@ -265,8 +269,9 @@ _rank = _find_rank()
 
 def _after_fork() -> None:
     """A child starts with nothing said: it is not where its parent is, and has its own watcher."""
-    global _watcher, _dead, _search_at, _send_at, _unsent, _sequence, _searching, _rank
+    global _watcher, _out_of_reach, _dead, _search_at, _send_at, _unsent, _sequence, _searching, _rank
     inherited, _watcher = _watcher, None
+    _out_of_reach = None
     if inherited is not None:
         inherited.close()
     _searching = threading.Lock()  # another thread may have held it when we were forked

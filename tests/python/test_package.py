@@ -156,6 +156,35 @@ lowtide.mark(step=3, phase="train")
     second.close()
 
 
+def test_a_watcher_whose_files_were_removed_is_still_obeyed_and_a_killed_one_is_not(watcher, environment):
+    """Many machines clean up /tmp; but nobody would start a job again that stopped for a dead watcher."""
+    code = """
+import lowtide, os, sys
+lowtide.mark(step=1, phase="train"); assert not lowtide.guard()
+print("ready", flush=True); sys.stdin.readline()
+lowtide.mark(step=2, phase="train")
+assert lowtide._marks._watcher is None
+print(lowtide.guard(), flush=True)
+"""
+    said = {}
+    for fault in ("removed", "killed"):
+        watcher.write_page()
+        job = subprocess.Popen(
+            [sys.executable, "-c", code], env={**environment, "LOWTIDE_DIR": str(watcher.folder)},
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        )
+        assert job.stdout.readline() == "ready\n"
+        watcher.write_page(request=1, stop_at=2)
+        if fault == "killed":
+            watcher.close()
+        else:
+            os.rename(watcher.folder / "marks.sock", watcher.folder / "moved")
+        said[fault] = job.communicate("\n", 60)[0].strip()
+        if fault == "removed":
+            os.rename(watcher.folder / "moved", watcher.folder / "marks.sock")
+    assert said == {"removed": "True", "killed": "False"}
+
+
 def test_a_socket_that_goes_away_is_no_error(watcher, environment):
     code = """
 import lowtide, os

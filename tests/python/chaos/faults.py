@@ -110,10 +110,16 @@ def lost_folder(scene):
 
 
 def lose(scene, pattern):
-    """As cleaners of /tmp do with what looks old; what a dead watcher left is no loss."""
+    """As cleaners of /tmp do with what looks old; what a dead watcher left is no loss.
+
+    A watcher makes again what it misses, also while this removes it: that is no error.
+    """
     if scene.is_watched():
         for path in list(scene.runtime.glob(pattern)):
-            shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink(missing_ok=True)
 
 
 def fork_storm(_scene):

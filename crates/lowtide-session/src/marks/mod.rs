@@ -18,6 +18,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use lowtide_core::entry::Entry;
@@ -43,7 +44,7 @@ pub struct Inbox {
     older: UnixDatagram,
     page: Page,
     proc: Proc,
-    links: Vec<(ProcId, String)>,
+    links: Vec<Link>,
     uid: u32,
     buffer: Vec<u8>,
     /// What the user should hear: the usual place could not be had.
@@ -51,11 +52,21 @@ pub struct Inbox {
     heard_older: bool,
 }
 
+/// The name by which a process finds our folder, in the runtime folder.
+struct Link {
+    of: ProcId,
+    name: String,
+    to: PathBuf,
+}
+
 /// In the watcher's folder: what a package finds that looks for a pid alone. It has no page, because that
 /// pid may be another container's.
 const OLDER: &str = "older";
 
 const SOCKET: &str = "marks.sock";
+const PAGE: &str = "page";
+/// A watcher's folder without a socket is a dead one's after so long.
+const SOCKETLESS: Duration = Duration::from_secs(600);
 
 /// One turn of the watch loop takes at most this many datagrams, so a flood cannot hold up a tick.
 const TAKEN_PER_TURN: usize = 1000;
@@ -96,10 +107,8 @@ impl Inbox {
         let name = names::of_a_watcher();
         let folder = runtime.make_new(&name)?;
         let socket = listen(&folder)?;
-        // The kernel then tells who sent a datagram; without it a sender could only claim it.
-        rustix::net::sockopt::set_socket_passcred(&socket, true)?;
         let older = listen(&folder.make_new(OLDER)?)?;
-        let page = Page::create(&folder.within().join("page"), &name)?;
+        let page = Page::create(&folder.within().join(PAGE), &name)?;
         Ok(Inbox {
             runtime,
             folder,
@@ -136,10 +145,44 @@ impl Inbox {
         &mut self.page
     }
 
+    /// Makes again what somebody removed; true if there was anything. Many machines clean `/tmp` of what is ten
+    /// days old, and a loop that cannot reach us is neither heard nor asked.
+    pub(crate) fn mend(&mut self) -> bool {
+        let there = |name: &str| self.folder.path().join(name).symlink_metadata().is_ok();
+        if there(SOCKET) && there(PAGE) {
+            return false;
+        }
+        // What cannot be made now is tried at the next tick.
+        self.make_again().is_ok()
+    }
+
+    fn make_again(&mut self) -> Result<()> {
+        let name = self.folder.path().file_name().map(PathBuf::from);
+        let name = name.context("the folder has no name")?;
+        if !self.folder.path().is_dir() {
+            self.runtime = Private::make(self.runtime.path())?;
+            self.folder = self.runtime.make_new(&name.to_string_lossy())?;
+            self.older = listen(&self.folder.make_new(OLDER)?)?;
+        }
+        let within = self.folder.within();
+        if !within.join(SOCKET).exists() {
+            self.socket = listen(&self.folder)?;
+        }
+        if !within.join(PAGE).exists() {
+            self.page.make_again(&within.join(PAGE))?;
+        }
+        let within = self.runtime.within();
+        for link in &self.links {
+            // One that still stands stays.
+            let _ = symlink(&link.to, within.join(&link.name));
+        }
+        Ok(())
+    }
+
     /// Lets a process that knows only itself find us. Not being able to is no error: the process may
     /// belong to another user, and steps can still be read elsewhere.
     pub(crate) fn invite(&mut self, id: ProcId) {
-        if self.links.iter().any(|(invited, _)| *invited == id) {
+        if self.links.iter().any(|link| link.of == id) {
             return;
         }
         let Some(to) = self.folder.path().file_name().map(PathBuf::from) else {
@@ -152,23 +195,24 @@ impl Inbox {
     }
 
     /// A link within the runtime folder: it holds wherever a container sees that folder.
-    fn link(&mut self, id: ProcId, name: String, to: &Path) {
+    fn link(&mut self, of: ProcId, name: String, to: &Path) {
         let link = self.runtime.within().join(&name);
         if link.is_symlink() && !link.exists() {
             let _ = fs::remove_file(&link);
         }
         if symlink(to, &link).is_ok() {
-            self.links.push((id, name));
+            let to = to.to_owned();
+            self.links.push(Link { of, name, to });
         }
     }
 
     /// The process has ended: its number will be another's.
     pub(crate) fn uninvite(&mut self, id: ProcId) {
         let within = self.runtime.within();
-        self.links.retain(|(invited, name)| {
-            let ended = *invited == id;
+        self.links.retain(|link| {
+            let ended = link.of == id;
             if ended {
-                let _ = fs::remove_file(within.join(name));
+                let _ = fs::remove_file(within.join(&link.name));
             }
             !ended
         });
@@ -225,8 +269,8 @@ impl AsFd for Inbox {
 impl Drop for Inbox {
     fn drop(&mut self) {
         let within = self.runtime.within();
-        for (_, link) in &self.links {
-            let _ = fs::remove_file(within.join(link));
+        for link in &self.links {
+            let _ = fs::remove_file(within.join(&link.name));
         }
         if let Some(name) = self.folder.path().file_name() {
             let _ = fs::remove_dir_all(within.join(name));
@@ -243,6 +287,8 @@ fn listen(folder: &Private) -> Result<UnixDatagram> {
     let socket = UnixDatagram::bind(at)
         .with_context(|| format!("cannot listen for marks in {}", folder.path().display()))?;
     socket.set_nonblocking(true)?;
+    // The kernel then tells who sent a datagram; without it a sender could only claim it.
+    rustix::net::sockopt::set_socket_passcred(&socket, true)?;
     Ok(socket)
 }
 
@@ -277,13 +323,23 @@ fn sweep(runtime: &Path) {
     };
     // Folders first: a link points nowhere only once its folder is gone.
     for path in paths().filter(|path| !path.is_symlink()) {
-        if nobody_listens(&path.join(SOCKET)) {
+        if nobody_listens(&path.join(SOCKET)) || lost_its_socket(&path) {
             let _ = fs::remove_dir_all(&path);
         }
     }
     for path in paths().filter(|path| path.is_symlink() && !path.exists()) {
         let _ = fs::remove_file(&path);
     }
+}
+
+/// A folder that is being made has none yet, and a living watcher makes it again at its next tick.
+fn lost_its_socket(folder: &Path) -> bool {
+    let is_old = |found: fs::Metadata| {
+        let age = found.modified().ok()?.elapsed().ok()?;
+        Some(found.is_dir() && age > SOCKETLESS)
+    };
+    let found = fs::symlink_metadata(folder).ok();
+    found.and_then(is_old).unwrap_or(false) && !folder.join(SOCKET).exists()
 }
 
 fn nobody_listens(socket: &Path) -> bool {
@@ -358,6 +414,50 @@ mod tests {
         assert_eq!(fs::read_dir(root.path()).unwrap().count(), 0);
     }
 
+    /// As those who clean up `/tmp` do: a file, our folder, or all.
+    #[test]
+    fn what_is_removed_is_made_again_and_a_page_that_is_mapped_still_asks() {
+        let root = tempfile::tempdir().unwrap();
+        let proc = Proc::at("/proc").unwrap();
+        let pid = std::process::id();
+        let start = lowtide_sys::signal::start_time(&proc, pid).unwrap();
+        let us = ProcId { pid, start };
+        let runtime = root.path().join("lowtide");
+        let mut inbox = in_folder(&runtime);
+        inbox.invite(us);
+        inbox.page().set_attempt(3).unwrap();
+        assert!(!inbox.mend());
+        let folder = inbox.folder().to_owned();
+        let link = runtime.join(names::of_a_process(&proc, us).unwrap());
+        let mapped = fs::File::open(folder.join(PAGE)).unwrap();
+        for removed in [
+            folder.join(SOCKET),
+            folder.join(PAGE),
+            folder.clone(),
+            runtime,
+        ] {
+            if removed.is_dir() {
+                fs::remove_dir_all(&removed).unwrap();
+            } else {
+                fs::remove_file(&removed).unwrap();
+            }
+            assert!(inbox.mend() && !inbox.mend(), "{}", removed.display());
+            assert!(link.join(PAGE).exists());
+            send(&inbox, r#"{"v":1,"step":2}"#);
+            assert_eq!(inbox.drain(0, Micros(1), |_| None).len(), 1);
+        }
+        inbox.page().ask(Request::StopAt(7)).unwrap();
+        let asks = |page: &fs::File| {
+            let mut bytes = [0; 24];
+            std::os::unix::fs::FileExt::read_exact_at(page, &mut bytes, 0).unwrap();
+            (bytes[8], bytes[12], bytes[16])
+        };
+        assert_eq!(asks(&mapped), (3, 1, 7));
+        assert_eq!(asks(&fs::File::open(folder.join(PAGE)).unwrap()), (3, 1, 7));
+        drop(inbox);
+        assert!(!link.is_symlink() && !folder.exists());
+    }
+
     #[test]
     fn two_watchers_of_one_pid_do_not_meet() {
         let root = tempfile::tempdir().unwrap();
@@ -375,13 +475,20 @@ mod tests {
         fs::create_dir(&gone).unwrap();
         drop(UnixDatagram::bind(gone.join("marks.sock")).unwrap());
         symlink(&gone, root.path().join("77")).unwrap();
+        let socketless = root.path().join("watcher-8");
+        fs::create_dir(&socketless).unwrap();
+        let long_ago = std::time::SystemTime::now() - 2 * SOCKETLESS;
+        let opened = fs::File::open(&socketless).unwrap();
+        opened.set_modified(long_ago).unwrap();
+        let being_made = root.path().join("watcher-9");
+        fs::create_dir(&being_made).unwrap();
         let alive = in_folder(root.path());
         let second = in_folder(root.path());
         assert!(
             alive.folder().join("marks.sock").exists(),
             "a living watcher is left alone"
         );
-        assert!(!gone.exists());
+        assert!(!gone.exists() && !socketless.exists() && being_made.exists());
         assert!(!root.path().join("77").is_symlink());
         drop(second);
     }

@@ -25,30 +25,41 @@ pub enum Request {
     StopAt(u64),
 }
 
+/// What a loop has mapped it keeps, also when somebody removed the file and it was made again: all of them are
+/// written, the newest last.
 pub struct Page {
-    file: File,
+    files: Vec<File>,
 }
 
 impl Page {
     pub fn create(path: &Path, name: &str) -> Result<Page> {
-        let file = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(path)
-            .with_context(|| format!("cannot make {}", path.display()))?;
         let mut bytes = [0; SIZE];
         bytes[..MAGIC.len()].copy_from_slice(MAGIC);
         bytes[NAME..NAME + name.len()].copy_from_slice(name.as_bytes());
-        file.write_all_at(&bytes, 0)?;
-        Ok(Page { file })
+        let files = vec![file_of(path, &bytes)?];
+        Ok(Page { files })
+    }
+
+    /// The file was removed: the same page under that name.
+    pub(super) fn make_again(&mut self, path: &Path) -> Result<()> {
+        let mut bytes = [0; SIZE];
+        if let Some(newest) = self.files.last() {
+            newest.read_exact_at(&mut bytes, 0)?;
+        }
+        self.files.push(file_of(path, &bytes)?);
+        Ok(())
+    }
+
+    fn write(&self, bytes: &[u8], at: u64) -> Result<()> {
+        for file in &self.files {
+            file.write_all_at(bytes, at)?;
+        }
+        Ok(())
     }
 
     /// The loop ignores a request of a watcher that has not been heard of for a minute.
     pub fn beat(&mut self, monotonic_ns: u64) -> Result<()> {
-        Ok(self
-            .file
-            .write_all_at(&monotonic_ns.to_le_bytes(), HEARTBEAT)?)
+        self.write(&monotonic_ns.to_le_bytes(), HEARTBEAT)
     }
 
     pub fn ask(&mut self, request: Request) -> Result<()> {
@@ -57,18 +68,30 @@ impl Page {
             Request::StopAt(step) => (1, step),
         };
         // The step first: a loop that sees the request must see its step too.
-        self.file.write_all_at(&step.to_le_bytes(), STOP_AT)?;
-        Ok(self.file.write_all_at(&[byte], REQUEST)?)
+        self.write(&step.to_le_bytes(), STOP_AT)?;
+        self.write(&[byte], REQUEST)
     }
 
     /// How many trims the loop has been asked for so far (`--probe trim`); it does one when this grows.
     pub(crate) fn ask_trims(&mut self, trims: u32) -> Result<()> {
-        Ok(self.file.write_all_at(&trims.to_le_bytes(), TRIMS)?)
+        self.write(&trims.to_le_bytes(), TRIMS)
     }
 
     pub(crate) fn set_attempt(&mut self, attempt: u32) -> Result<()> {
-        Ok(self.file.write_all_at(&attempt.to_le_bytes(), ATTEMPT)?)
+        self.write(&attempt.to_le_bytes(), ATTEMPT)
     }
+}
+
+fn file_of(path: &Path, bytes: &[u8; SIZE]) -> Result<File> {
+    let file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path)
+        .with_context(|| format!("cannot make {}", path.display()))?;
+    file.write_all_at(bytes, 0)?;
+    Ok(file)
 }
 
 #[cfg(test)]

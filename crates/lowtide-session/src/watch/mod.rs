@@ -322,6 +322,11 @@ impl Watch {
     pub fn tick(&mut self, late: Duration) -> bool {
         self.take_marks();
         if let Some(inbox) = &mut self.inbox {
+            if inbox.mend() {
+                let folder = inbox.folder().display();
+                let text = format!("{folder} was removed, and is made again: marks go through it");
+                self.teller.say(&text);
+            }
             // A page that cannot be written leaves the loop without requests: its usual state.
             let _ = inbox.page().beat(monotonic_ns());
         }
