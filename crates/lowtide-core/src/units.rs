@@ -113,19 +113,25 @@ impl FromStr for Bytes {
     }
 }
 
+const LONGEST_UNIT: usize = "bytes".len();
+
 /// How many bytes one of the named unit is; the empty name is a byte.
 pub fn unit_factor(unit: &str) -> Option<f64> {
-    let lower = unit.to_ascii_lowercase();
-    Some(match lower.as_str() {
-        "" | "b" | "byte" | "bytes" => 1.0,
-        "k" | "kb" => 1e3,
-        "m" | "mb" => 1e6,
-        "g" | "gb" => 1e9,
-        "t" | "tb" => 1e12,
-        "ki" | "kib" => 1024.0,
-        "mi" | "mib" => 1024.0 * 1024.0,
-        "gi" | "gib" => 1024.0 * 1024.0 * 1024.0,
-        "ti" | "tib" => 1024.0 * 1024.0 * 1024.0 * 1024.0,
+    // Asked for every number of a long log, so in lower case without memory of its own.
+    let mut lower = [0; LONGEST_UNIT];
+    let lower = lower.get_mut(..unit.len())?;
+    lower.copy_from_slice(unit.as_bytes());
+    lower.make_ascii_lowercase();
+    Some(match &*lower {
+        b"" | b"b" | b"byte" | b"bytes" => 1.0,
+        b"k" | b"kb" => 1e3,
+        b"m" | b"mb" => 1e6,
+        b"g" | b"gb" => 1e9,
+        b"t" | b"tb" => 1e12,
+        b"ki" | b"kib" => 1024.0,
+        b"mi" | b"mib" => 1024.0 * 1024.0,
+        b"gi" | b"gib" => 1024.0 * 1024.0 * 1024.0,
+        b"ti" | b"tib" => 1024.0 * 1024.0 * 1024.0 * 1024.0,
         _ => return None,
     })
 }

@@ -80,8 +80,8 @@ pub(super) fn read(
     taker.finish(name, options)
 }
 
-/// So much of a log, in lines that matter, decides how it is read: half a million lines.
-const FIRST: usize = 32 << 20;
+/// So much of a log, in lines that matter, decides how it is read, and is read twice: a hundred thousand lines.
+const FIRST: usize = 8 << 20;
 
 enum Reading {
     First(Box<First>),
@@ -207,17 +207,21 @@ impl Names {
                 asked.push_str(word);
                 asked.push(' ');
             }
-            if !known.contains_key(asked.as_str()) {
-                if known.len() >= NAMES {
-                    known.clear();
+            if let Some(label) = known.get(asked.as_str()) {
+                if let Some((key, memory)) = label {
+                    each(size.value, size.factor, key, *memory);
                 }
-                let label = label_of(smi, &size.owned());
-                let label = label.map(|(key, memory)| (Rc::from(key), memory));
-                known.insert(asked.clone(), label);
+                return;
             }
-            if let Some((key, memory)) = &known[asked.as_str()] {
+            if known.len() >= NAMES {
+                known.clear();
+            }
+            let label = label_of(smi, &size.owned());
+            let label = label.map(|(key, memory)| (Rc::from(key), memory));
+            if let Some((key, memory)) = &label {
                 each(size.value, size.factor, key, *memory);
             }
+            known.insert(asked.clone(), label);
         });
     }
 }
