@@ -1,4 +1,4 @@
-//! Some thousand runs in the quick tests; `simulate` plays millions. A promise that is broken in more of them than
+//! A thousand runs in the quick tests; `simulate` plays millions. A promise that is broken in more of them than
 //! is known today fails here, with the seeds to tell.
 
 use std::collections::BTreeMap;
@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use lowtide_simulate::{Fault, play};
 
 const RUNS: u64 = 1000;
-/// What is known: in about one run of a thousand looks as few as they were, or as late, do not show enough.
-const KNOWN: u64 = 4;
+/// What is known: in seed 814 the limit is met, because looks as few and as late as there show too little.
+const KNOWN: u64 = 1;
 
 #[test]
 fn the_guard_keeps_its_promises() {
