@@ -56,7 +56,9 @@ impl Job {
     }
 
     fn prints(&mut self, line: &str) {
-        for mark in self.reader.line(line, self.at()) {
+        let mut marks = Vec::new();
+        self.reader.line(line, self.at(), &mut marks);
+        for mark in marks {
             self.run.apply(&Entry::Mark(mark));
         }
     }

@@ -78,7 +78,7 @@ const EVAL_WORDS: [&str; 8] = [
 impl Bar {
     pub(super) fn parse(line: &str) -> Option<Bar> {
         // Every form has `n/m`, a clock or a rate; most lines of a log have no such thing.
-        if !line.contains(['/', '[']) {
+        if !line.bytes().any(|b| b == b'/' || b == b'[') {
             return None;
         }
         tqdm(line).or_else(|| keras(line)).or_else(|| rich(line))
@@ -129,9 +129,19 @@ fn prepares(lower: &str) -> bool {
 
 /// Whether a label in small letters is [`Purpose::Eval`]: nothing else is asked of most.
 pub(super) fn evaluates(lower: &str) -> bool {
-    let mut words = lower.split(|c: char| !c.is_ascii_alphabetic());
-    (EVAL_WORDS.iter().any(|w| lower.contains(w)) || words.any(|w| w == "val" || w == "dev"))
-        && !prepares(lower)
+    let bytes = lower.as_bytes();
+    let named = |at: usize| {
+        let rest = &bytes[at..];
+        let ends = |at: usize| !bytes.get(at).is_some_and(u8::is_ascii_alphabetic);
+        EVAL_WORDS.iter().any(|w| rest.starts_with(w.as_bytes()))
+            || ((rest.starts_with(b"val") || rest.starts_with(b"dev"))
+                && (at == 0 || ends(at - 1))
+                && ends(at + 3))
+    };
+    // Asked for each step that a long log prints: one pass finds where any of the words could begin.
+    let begins = |b: &u8| matches!(b, b'e' | b'v' | b't' | b'p' | b'i' | b's' | b'd');
+    let mut places = (0..bytes.len()).filter(|at| begins(&bytes[*at]));
+    places.any(named) && !prepares(lower)
 }
 
 pub(crate) fn purpose_of(label: &str) -> Purpose {
@@ -303,6 +313,19 @@ mod tests {
             "see https://a.b/1/2 [1]",
         ] {
             assert_eq!(Bar::parse(line), None, "{line}");
+        }
+    }
+
+    /// Their first letters are looked for.
+    #[test]
+    fn every_word_of_an_evaluation_is_found() {
+        for word in EVAL_WORDS.iter().chain(&["val", "dev"]) {
+            assert!(evaluates(&format!("x_{word}")), "{word}");
+        }
+        for label in ["interval", "value", "device", "devel", "a val2ue"] {
+            let split = |c: char| !c.is_ascii_alphabetic();
+            let alone = label.split(split).any(|w| w == "val" || w == "dev");
+            assert_eq!(evaluates(label), alone, "{label}");
         }
     }
 

@@ -13,6 +13,8 @@ const OSC_CAP: u16 = 512;
 pub struct Lines {
     line: Vec<u8>,
     state: EscapeState,
+    /// How much of the line was searched for what may open the end of a bar.
+    searched: usize,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -36,6 +38,12 @@ impl Lines {
                     .position(|b| *b < 0x20 || *b == b']' || *b == 0x7f)
                     .unwrap_or(rest.len());
                 if plain > 0 {
+                    if self.line.is_empty() && matches!(rest.get(plain), Some(b'\n' | b'\r')) {
+                        // A whole line, as nearly all are, is handed over from where it lies.
+                        as_text(&rest[..plain.min(LINE_CAP)], &mut each);
+                        rest = &rest[plain + 1..];
+                        continue;
+                    }
                     self.push(&rest[..plain]);
                     rest = &rest[plain..];
                     continue;
@@ -70,7 +78,7 @@ impl Lines {
             }
             (EscapeState::Text, b']') => {
                 self.push(b"]");
-                if ends_a_bar(&self.line) {
+                if self.ends_a_bar() {
                     self.end(each);
                 }
                 EscapeState::Text
@@ -102,17 +110,34 @@ impl Lines {
 
     fn end(&mut self, each: &mut impl FnMut(&str)) {
         if !self.line.is_empty() {
-            each(&String::from_utf8_lossy(&self.line));
+            as_text(&self.line, each);
             self.line.clear();
+            self.searched = 0;
         }
+    }
+
+    /// Does the line, which ends in `]`, end in `12/240 [00:10<03:00, 1.2it/s]` or `12it [00:10, 1.2it/s]`?
+    ///
+    /// Each byte is asked once, however many `]` there are: what follows a ` [` that opened no bar at the
+    /// first `]` behind it opens none at the second either.
+    fn ends_a_bar(&mut self) -> bool {
+        let new = self.searched.saturating_sub(1);
+        self.searched = self.line.len();
+        let open = self.line[new..].windows(2).rposition(|w| w == b" [");
+        open.is_some_and(|open| opens_a_bar(&self.line, new + open))
     }
 }
 
-/// Does this text, which ends in `]`, end in `12/240 [00:10<03:00, 1.2it/s]` or `12it [00:10, 1.2it/s]`?
-fn ends_a_bar(line: &[u8]) -> bool {
-    let Some(open) = line.windows(2).rposition(|w| w == b" [") else {
-        return false;
-    };
+fn as_text(line: &[u8], each: &mut impl FnMut(&str)) {
+    // Nearly all are right; that is known sooner than where one is not.
+    match std::str::from_utf8(line) {
+        Ok(text) => each(text),
+        Err(_) => each(&String::from_utf8_lossy(line)),
+    }
+}
+
+/// A ` [` stands in the line at `open`, and a `]` somewhere behind it.
+fn opens_a_bar(line: &[u8], open: usize) -> bool {
     let inside = &line[open + 2..];
     let clock = inside
         .iter()
@@ -162,6 +187,27 @@ mod tests {
         );
         assert_eq!(lines(b"[10:12:33] step 3\n"), ["[10:12:33] step 3"]);
         assert_eq!(lines(b"Epoch [1][50/730] lr\n"), ["Epoch [1][50/730] lr"]);
+    }
+
+    /// The end of a bar was looked for in all of the line at each of these: a megabyte took eight seconds.
+    #[test]
+    fn each_byte_of_a_line_of_brackets_is_asked_once() {
+        let mut reader = Lines::default();
+        for _ in 0..100 {
+            reader.feed(&[b']'; 1 << 16], |_| panic!("no line has ended"));
+        }
+        assert_eq!(reader.searched, LINE_CAP);
+        assert_eq!(
+            lines(b"a [1] b] 7 [00:10<00:20, x]c [2]]\n"),
+            ["a [1] b] 7 [00:10<00:20, x]", "c [2]]"]
+        );
+        // A whole line after one in pieces, and cut as that would be.
+        let mut long = b"x]".repeat(LINE_CAP);
+        long.extend(b"\nnext\n");
+        long.extend(b"y".repeat(2 * LINE_CAP));
+        long.push(b'\n');
+        let lengths: Vec<usize> = lines(&long).iter().map(String::len).collect();
+        assert_eq!(lengths, [LINE_CAP, 4, LINE_CAP]);
     }
 
     #[test]

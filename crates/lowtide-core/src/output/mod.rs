@@ -24,7 +24,7 @@ mod trainer;
 pub use choose::Counter;
 pub use lines::Lines;
 pub use state::{StateError, trainer_state};
-pub use text::{OUR_LEAD, jobs_own};
+pub use text::{OUR_LEAD, jobs_own, may_tell};
 
 use reader::LineReader;
 
@@ -68,11 +68,9 @@ impl StepReader {
         marks
     }
 
-    /// One line that somebody else has cut already.
-    pub fn line(&mut self, line: &str, at: Micros) -> Vec<Mark> {
-        let mut marks = Vec::new();
-        self.reader.line(line, at, &mut marks);
-        marks
+    /// One line that somebody else has cut already. Its marks are added to `marks`.
+    pub fn line(&mut self, line: &str, at: Micros, marks: &mut Vec<Mark>) {
+        self.reader.line(line, at, marks);
     }
 
     /// The step that the line before this call itself named, as [`printed_step`] tells: it was looked for.

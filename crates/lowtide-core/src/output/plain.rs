@@ -100,7 +100,7 @@ fn worded(lower: &str) -> Option<(usize, Word, u64, Option<u64>)> {
     }
     for (name, word, stem) in WORDS {
         // Much quicker than to look for the places of each, of which most lines have none.
-        if !there[stem] {
+        if !there[stem] || !lower.contains(name) {
             continue;
         }
         for (at, _) in lower.match_indices(name) {

@@ -9,7 +9,7 @@ use super::named::epoch_line;
 use super::parts::EpochPart;
 use super::plain;
 use super::round::LoopRound;
-use super::text::jobs_own;
+use super::text::{jobs_own, may_tell};
 use super::trainer::{self, DictKind, LogDict, Settings};
 
 use crate::mark::{Geometry, Mark, MarkSource, Phase};
@@ -100,8 +100,11 @@ impl LineReader {
     }
 
     pub(super) fn line(&mut self, line: &str, at: Micros, marks: &mut Vec<Mark>) {
-        let line = jobs_own(line);
         self.printed = None;
+        if !may_tell(line) {
+            return;
+        }
+        let line = jobs_own(line);
         let mut mark = Mark {
             at,
             source: MarkSource::Output,

@@ -6,7 +6,28 @@ pub const OUR_LEAD: &str = "lowtide: ";
 
 /// The part of a line that the job wrote: ours may come behind the unfinished line of a bar.
 pub fn jobs_own(line: &str) -> &str {
+    // Whether it is there at all is known much sooner than where.
+    if !line.contains(OUR_LEAD) {
+        return line;
+    }
     line.find(OUR_LEAD).map_or(line, |at| &line[..at])
+}
+
+/// Whether a line can tell a [`super::StepReader`] anything: it has a number, or is one of those that tell
+/// what the job does (`***** Running training *****`, `Traceback`, `{'loss': nan}`). Most lines of some logs
+/// do not, and need not be taken apart.
+pub fn may_tell(line: &str) -> bool {
+    let mut may_be_told_by_a_word = false;
+    for byte in line.bytes() {
+        match byte {
+            b'0'..=b'9' | b'{' => return true,
+            // How those words begin.
+            b'*' | b'S' | b'T' => may_be_told_by_a_word = true,
+            _ => {}
+        }
+    }
+    let words = ["*****", "Saving model", "Traceback"];
+    may_be_told_by_a_word && words.iter().any(|word| line.contains(word))
 }
 
 /// A whole number at the start, and what follows: `12/240` -> (12, "/240").
@@ -79,6 +100,22 @@ mod tests {
         assert_eq!(clock("1:02:03<"), Some((3723.0, "<")));
         assert_eq!(clock("10<"), None);
         assert_eq!(leading_number("99999999999999999999"), None);
+    }
+
+    #[test]
+    fn lines_that_may_tell_something() {
+        for line in [
+            "step 1",
+            "{'loss': nan}",
+            "***** Running training *****",
+            "Saving model checkpoint to x",
+            "Traceback (most recent call last):",
+        ] {
+            assert!(may_tell(line), "{line}");
+        }
+        for line in ["", "y", "Starting", "** note **", "The end", "é½"] {
+            assert!(!may_tell(line), "{line}");
+        }
     }
 
     #[test]

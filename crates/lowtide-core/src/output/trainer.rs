@@ -31,34 +31,63 @@ pub(crate) fn log_dict(line: &str) -> Option<LogDict> {
     let text = &line[open..];
     let close = text.rfind('}')?;
     let text = &text[..close];
-    let kind = if key(text, "train_runtime").is_some() {
+    let [
+        train_runtime,
+        eval_loss,
+        eval_runtime,
+        loss,
+        epoch,
+        step,
+        global_step,
+    ] = values(text);
+    let kind = if train_runtime.is_some() {
         DictKind::Summary
-    } else if key(text, "eval_loss").is_some() || key(text, "eval_runtime").is_some() {
+    } else if eval_loss.or(eval_runtime).is_some() {
         DictKind::Eval
-    } else if key(text, "loss").is_some() {
+    } else if loss.is_some() {
         DictKind::Train
     } else {
         return None;
     };
-    let number = |name| key(text, name).and_then(number_at).filter(|v| *v >= 0.0);
+    let number = |value: Option<&str>| value.and_then(number_at).filter(|v| *v >= 0.0);
     Some(LogDict {
-        epoch: number("epoch"),
-        part: key(text, "epoch").and_then(part_at),
-        step: number("step")
-            .or_else(|| number("global_step"))
+        epoch: number(epoch),
+        part: epoch.and_then(part_at),
+        step: number(step)
+            .or_else(|| number(global_step))
             .map(|v| v as u64),
         kind,
     })
 }
 
-/// What follows `'name':` in a printed dictionary.
-fn key<'a>(text: &'a str, name: &str) -> Option<&'a str> {
-    text.match_indices(name).find_map(|(at, _)| {
-        let quoted = text[..at].ends_with(['\'', '"']);
-        let rest = text[at + name.len()..].strip_prefix(['\'', '"'])?;
-        let value = rest.trim_start().strip_prefix(':')?;
-        quoted.then(|| value.trim_start())
-    })
+/// What is asked of a dictionary.
+const KEYS: [&str; 7] = [
+    "train_runtime",
+    "eval_loss",
+    "eval_runtime",
+    "loss",
+    "epoch",
+    "step",
+    "global_step",
+];
+
+/// What follows each of `'name':` in a printed dictionary, found in one pass over it.
+fn values(text: &str) -> [Option<&str>; KEYS.len()] {
+    let is_quote = |b: u8| matches!(b, b'\'' | b'"');
+    let mut found = [None; KEYS.len()];
+    for (at, _) in text.bytes().enumerate().filter(|(_, b)| is_quote(*b)) {
+        // A quote is a character by itself, so it can be cut there.
+        let rest = &text[at + 1..];
+        let key = KEYS.iter().zip(&mut found).find(|(key, _)| {
+            let behind = rest.as_bytes().get(key.len());
+            rest.starts_with(**key) && behind.is_some_and(|b| is_quote(*b))
+        });
+        if let Some((key, value @ None)) = key {
+            let rest = rest[key.len() + 1..].trim_start().strip_prefix(':');
+            *value = rest.map(str::trim_start);
+        }
+    }
+    found
 }
 
 fn number_at(text: &str) -> Option<f64> {
@@ -139,7 +168,9 @@ pub(super) fn settings(line: &str) -> Option<Settings> {
 
 /// `***** Running training *****` and friends: which block of settings follows, or what begins.
 pub(crate) fn heading(line: &str) -> Option<Phase> {
-    if !(line.contains("*****") || line.contains("Saving")) {
+    // A byte is found sooner than a word.
+    let has = |byte: u8, word: &str| line.as_bytes().contains(&byte) && line.contains(word);
+    if !(has(b'*', "*****") || has(b'S', "Saving")) {
         return None;
     }
     if line.contains("***** Running training *****") {
@@ -184,6 +215,11 @@ mod tests {
         assert_eq!(fine.part, Some(EpochPart::new(1.207, 3)));
         let last = log_dict("{'train_runtime': 60.1, 'train_loss': 0.4, 'epoch': 3.0}").unwrap();
         assert_eq!(last.kind, DictKind::Summary);
+        // The first that is a key counts, by any quotes.
+        let twice =
+            log_dict("{'loss' 1, \"loss\": 'loss', 'epoch\" : 2, 'epoch': 3, 'step': -1}").unwrap();
+        assert_eq!((twice.kind, twice.epoch), (DictKind::Train, Some(2.0)));
+        assert_eq!(twice.step, None);
         for line in ["{'a': 1}", "{\"loss_fn\": 3}", "loss: 3", "{'eval_bleu': 3"] {
             assert_eq!(log_dict(line), None, "{line}");
         }

@@ -1,5 +1,7 @@
 //! Sizes inside a line of text, each with the words that say what it is.
 
+use std::ops::Range;
+
 use lowtide_core::units::unit_factor;
 
 /// A number that is, or may be, an amount of memory.
@@ -54,6 +56,7 @@ pub(super) fn each_size(line: &str, words: &mut Words, mut each: impl FnMut(&Fou
         words.take("mem used", false);
         return each(&Found {
             value,
+            digits: 0..0,
             factor: Some(factor),
             words,
             near: 0,
@@ -99,6 +102,7 @@ pub(super) fn each_size(line: &str, words: &mut Words, mut each: impl FnMut(&Fou
         if !is_rate && !change && !percent && !total && !glued {
             each(&Found {
                 value,
+                digits: at..end,
                 factor,
                 words,
                 near,
@@ -118,6 +122,8 @@ pub(super) fn each_size(line: &str, words: &mut Words, mut each: impl FnMut(&Fou
 /// A size in a line, and the words of the line so far.
 pub(super) struct Found<'w> {
     pub value: f64,
+    /// Where it stands in the line; empty where [`is_free`].
+    pub digits: Range<usize>,
     pub factor: Option<f64>,
     words: &'w Words,
     near: usize,
@@ -263,7 +269,7 @@ const EXACT: usize = 15;
 
 /// The value of digits, commas and a point. A quotient of two exact floats is the nearest one, as parsing gives
 /// it, in a fraction of the time: a long log has a number or five in each line.
-fn value_of(text: &[u8]) -> Option<f64> {
+pub(super) fn value_of(text: &[u8]) -> Option<f64> {
     if text.len() > EXACT {
         let digits = std::str::from_utf8(text).ok()?.replace(',', "");
         return digits.parse().ok();
@@ -312,6 +318,11 @@ fn of_a_whole(line: &str, end: usize) -> Option<(f64, usize)> {
     let (_, len) = number(after.as_bytes())?;
     let (factor, end) = unit_at(line, at + len);
     Some((factor?, end))
+}
+
+/// Whether a line may be one of `free`, where the values say the unit.
+pub(super) fn is_free(line: &str) -> bool {
+    line.trim_start().starts_with("Mem:")
 }
 
 /// The `Mem:` line of `free`: total, used, … in a unit that its flag chose and the line does not say.

@@ -1,0 +1,150 @@
+//! The kinds of sizes that a log prints, and which of them is the memory.
+
+use super::super::header::{self, Memory};
+use super::super::{ImportError, Options};
+use super::names::Names;
+
+/// A label must come back this often to be a series.
+pub(super) const RECURS: usize = 3;
+
+/// One kind of printed size.
+#[derive(Clone, Debug)]
+pub(super) struct Label {
+    pub key: String,
+    pub memory: Memory,
+    count: usize,
+    /// Some of its numbers came without a unit.
+    bare: bool,
+    values: (f64, bool, bool),
+    /// The step that its own lines print, as long as it only rises.
+    own: OwnSteps,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct OwnSteps {
+    count: usize,
+    last: u64,
+    word: &'static str,
+    fell: bool,
+}
+
+impl Label {
+    /// The line itself says the step nearly always: that is surer than the last bar before it.
+    pub(super) fn says_its_step(&self) -> Option<&'static str> {
+        (!self.own.fell && self.own.count * 10 >= self.count * 9).then_some(self.own.word)
+    }
+}
+
+/// The kinds of sizes that a log prints.
+#[derive(Default)]
+pub(super) struct Labels {
+    /// In the order of [`super::names::Name::label`].
+    labels: Vec<Label>,
+    names: Names,
+}
+
+impl Labels {
+    /// Enough was seen to choose one.
+    pub(super) fn recur(&self) -> bool {
+        self.labels.iter().any(|label| label.count >= RECURS)
+    }
+
+    pub(super) fn note(&mut self, line: &str, printed: impl Fn() -> Option<(u64, &'static str)>) {
+        let Labels { labels, names } = self;
+        // Most lines have no size with a name, and need not be asked for their step.
+        let mut own = None;
+        names.each(line, |size| {
+            let name = size.name;
+            if name.label == labels.len() {
+                labels.push(Label {
+                    key: name.key.as_ref().to_owned(),
+                    memory: name.memory,
+                    count: 0,
+                    bare: false,
+                    values: (0.0, true, true),
+                    own: OwnSteps::default(),
+                });
+            }
+            let label = &mut labels[name.label];
+            label.count += 1;
+            if let Some((step, word)) = *own.get_or_insert_with(&printed) {
+                label.own.fell |= label.own.count > 0 && step < label.own.last;
+                label.own.last = step;
+                label.own.word = word;
+                label.own.count += 1;
+            }
+            if size.factor.is_none() && name.memory.factor.is_none() {
+                label.bare = true;
+                let (max, pages, fours) = label.values;
+                label.values = (
+                    max.max(size.value),
+                    pages && size.value % 4096.0 == 0.0,
+                    fours && size.value % 4.0 == 0.0,
+                );
+            }
+        });
+    }
+
+    /// The label that is the memory, and the names by which its sizes are found.
+    pub(super) fn choose(self, options: &Options) -> Result<(Label, Names), ImportError> {
+        Ok((choose(self.labels, options)?, self.names))
+    }
+}
+
+fn choose(mut labels: Vec<Label>, options: &Options) -> Result<Label, ImportError> {
+    let nothing = || {
+        ImportError::new("no memory sizes found in it").hint(
+            "lowtide reads tables (step,MB), mprof and psrecord files, JSON lines, and logs with lines like `Step 10: RAM 5552 MB`",
+        )
+    };
+    if let Some(wanted) = &options.column {
+        let wanted = header::words(wanted).join(" ");
+        let all: Vec<String> = labels
+            .iter()
+            .map(|l| format!("'{}'", l.key))
+            .take(8)
+            .collect();
+        labels.retain(|l| l.key == wanted || l.key.contains(&wanted));
+        labels.sort_by_key(|l| (l.key != wanted, std::cmp::Reverse(l.count)));
+        return labels.into_iter().next().ok_or_else(|| {
+            ImportError::new(format!("no size is printed after the words `{wanted}`"))
+                .hint(format!("found: {}", all.join(", ")))
+        });
+    }
+    let most = labels.iter().map(|l| l.count).max().unwrap_or(0);
+    labels.retain(|l| l.count >= RECURS.min(most));
+    labels.sort_by_key(|l| (std::cmp::Reverse(l.memory.rank), std::cmp::Reverse(l.count)));
+    let best = labels.first().cloned().ok_or_else(nothing)?;
+    // Another label of the same standing that is printed about as often: which one is meant?
+    let rival = labels[1..]
+        .iter()
+        .find(|l| l.memory.rank == best.memory.rank && l.count * 2 > best.count);
+    match rival {
+        Some(rival) => Err(ImportError::new(format!(
+            "two kinds of sizes may be the memory: after `{}` and after `{}`",
+            best.key, rival.key
+        ))
+        .hint(format!("choose one: --column '{}'", best.key))),
+        None => Ok(best),
+    }
+}
+
+/// What a number without a unit is worth under this label.
+pub(super) fn bare_factor(label: &Label, options: &Options) -> Result<f64, ImportError> {
+    if let Some(factor) = options.unit_factor()? {
+        return Ok(factor);
+    }
+    if !label.bare {
+        return Ok(1.0);
+    }
+    let (max, pages, fours) = label.values;
+    header::unit_by_pages(max, pages, fours)
+        .map(|(factor, _)| factor)
+        .ok_or_else(|| {
+            ImportError::new(format!(
+                "the sizes after `{}` do not say their unit",
+                label.key
+            ))
+            .hint("say it: --unit MB (or B, kB, GB, MiB …)")
+        })
+}
