@@ -10,10 +10,10 @@ use crate::reader::{Recording, RecordingError};
 /// Less than this is read faster than a thread starts and both have warmed up.
 const WORTH_IT: u64 = 1 << 20;
 /// Entries handed over at a time, fewer where samples have many readings, and how many such lots may wait:
-/// 3 MB of a tree of 25 processes, 150 MB of the largest that a file can tell of.
+/// 1 MB of a tree of 25 processes, 30 MB of the largest that a file can tell of.
 const LOT: usize = 64;
 const LOT_READINGS: usize = 4096;
-const LOTS: usize = 4;
+const LOTS: usize = 1;
 
 impl Recording {
     /// Hands over every entry from here to the end of what is there now, in order, with the number of

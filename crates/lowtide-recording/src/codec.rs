@@ -129,29 +129,38 @@ pub fn newer_text(skipped: u64) -> String {
     }
 }
 
-/// Ticks that the writer could not record, as the records of one frame tell.
-pub(crate) fn dropped_in(payload: &[u8]) -> u64 {
+/// What the records of one frame tell of the whole recording.
+#[derive(Default)]
+pub(crate) struct Told {
+    /// Ticks that the writer could not record.
+    pub dropped: u64,
+    /// A recording begins here.
+    pub header: bool,
+}
+
+pub(crate) fn told_in(payload: &[u8]) -> Told {
     let mut input = Input(payload);
-    let mut ticks = 0u64;
+    let mut told = Told::default();
     let mut records = || -> Result<(), Malformed> {
         input.byte()?;
         while !input.0.is_empty() {
             let kind = input.byte()?;
             let length = input.length()?;
             let body = input.bytes(length)?;
+            told.header |= kind == JSON && body.starts_with(b"{\"header\"");
             // Most entries are no gaps, and need not be understood.
             if kind == JSON
                 && body.starts_with(b"{\"gap\"")
                 && let Ok(Entry::Gap { ticks: lost, .. }) = serde_json::from_slice(body)
             {
-                ticks = ticks.saturating_add(lost);
+                told.dropped = told.dropped.saturating_add(lost);
             }
         }
         Ok(())
     };
     // What is broken inside a frame was counted up to there.
     let _ = records();
-    ticks
+    told
 }
 
 #[derive(Default)]
@@ -165,6 +174,10 @@ pub struct Decoder {
     tally: Option<Tally>,
     writer: Option<WriterId>,
     newer: Newer,
+    /// The recording's own header was read.
+    headed: bool,
+    /// Another recording began: whatever follows is not of this one.
+    foreign: bool,
     pub(crate) budget: Budget,
     /// Samples that were understood and are beyond the budget, since the last one that was told.
     untold: u64,
@@ -249,8 +262,18 @@ impl Decoder {
         entries: &mut VecDeque<Entry>,
     ) -> Result<(), Malformed> {
         match kind {
+            _ if self.foreign => {
+                if kind == SAMPLE {
+                    self.damage.get_or_insert_default().unread += 1;
+                }
+            }
             SAMPLE if self.synced => {
                 self.state.take(&mut Input(body), &mut self.budget)?;
+                // The clock of a run does not go back, not even when its job is started again.
+                if self.last.is_some_and(|(_, last)| self.state.at() < last) {
+                    self.damage.get_or_insert_default().unread += 1;
+                    return Ok(());
+                }
                 let held = self.state.held().ok_or(Malformed)?;
                 self.resynced(self.state.seq(), entries);
                 self.last = Some((self.state.seq(), self.state.at()));
@@ -275,7 +298,9 @@ impl Decoder {
                 entries.push_back(Entry::Mark(mark));
             }
             JSON => match serde_json::from_slice(body) {
+                Ok(Entry::Header(_)) if self.headed => self.another_begins(entries),
                 Ok(entry) => {
+                    self.headed |= matches!(entry, Entry::Header(_));
                     if let Entry::End { .. } = entry {
                         self.tell_newer(entries);
                     }
@@ -291,6 +316,17 @@ impl Decoder {
             _ => self.newer.skipped += 1,
         }
         Ok(())
+    }
+
+    /// A second header: somebody joined two files. Their times and processes have nothing in common.
+    fn another_begins(&mut self, entries: &mut VecDeque<Entry>) {
+        self.foreign = true;
+        self.damage.get_or_insert_default();
+        entries.push_back(Entry::Event {
+            at: self.last.map_or(Micros(0), |(_, at)| at),
+            kind: EventKind::Info,
+            text: "another recording begins in this file: it is left out".to_owned(),
+        });
     }
 
     /// Says once how much of the recording this reader is too old for.

@@ -14,7 +14,7 @@ use lowtide_core::units::Micros;
 use lowtide_sys::regular;
 
 use crate::budget::Budget;
-use crate::codec::{Decoder, Tally, WriterId, dropped_in};
+use crate::codec::{Decoder, Tally, WriterId, told_in};
 use crate::frame::{FRAME_HEAD, HEAD_LEN, MAGIC, MAX_PAYLOAD, Seen, VERSION, look};
 
 /// How much is read at a time.
@@ -186,6 +186,7 @@ impl Recording {
     /// writer says was not recorded.
     pub(super) fn losses(&mut self) -> Result<Losses, RecordingError> {
         let mut losses = Losses::default();
+        let mut headed = false;
         let mut go = || -> io::Result<()> {
             loop {
                 let length = match self.look_at(self.at)? {
@@ -202,7 +203,14 @@ impl Recording {
                     }
                 };
                 let bytes = self.window.get(&self.file, self.at, FRAME_HEAD + length)?;
-                losses.ticks += dropped_in(&bytes[FRAME_HEAD..FRAME_HEAD + length]);
+                let told = told_in(&bytes[FRAME_HEAD..FRAME_HEAD + length]);
+                if told.header && headed {
+                    // Another recording was joined to this one.
+                    losses.damaged = true;
+                    return Ok(());
+                }
+                headed |= told.header;
+                losses.ticks += told.dropped;
                 self.at += (FRAME_HEAD + length) as u64;
             }
         };

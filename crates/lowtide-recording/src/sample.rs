@@ -48,6 +48,10 @@ pub(crate) struct State {
     /// The reader's: what the rows say, none before the first row of a process. Most columns stay as they
     /// were, so that only what changed is taken over.
     decoded: Vec<Option<Reading>>,
+    /// The reader's: the room of the list before the last, for the next one. Seventy megabytes of a hundred
+    /// thousand processes, asked of the kernel anew for each that came or went, took three times as long as
+    /// all the rest.
+    room: Room,
     places: Places,
     node: [Cell; NODE],
     tree: [Cell; TREE],
@@ -59,6 +63,14 @@ pub(crate) struct State {
     gaps_weight: usize,
     /// The reader's: some of `decoded` are missing.
     joined: bool,
+}
+
+/// Lists that are empty, and keep what they took.
+#[derive(Default)]
+struct Room {
+    ids: Vec<ProcId>,
+    readings: Vec<[Cell; READING]>,
+    decoded: Vec<Option<Reading>>,
 }
 
 /// The names in a sample that hardly ever change.
@@ -208,11 +220,23 @@ impl State {
     }
 
     fn take_processes(&mut self, input: &mut Input) -> Result<(), Malformed> {
-        let (old_ids, old_rows, old_decoded) = (
-            std::mem::take(&mut self.ids),
-            std::mem::take(&mut self.readings),
-            std::mem::take(&mut self.decoded),
-        );
+        std::mem::swap(&mut self.ids, &mut self.room.ids);
+        std::mem::swap(&mut self.readings, &mut self.room.readings);
+        std::mem::swap(&mut self.decoded, &mut self.room.decoded);
+        let taken = self.take_list(input);
+        self.room.ids.clear();
+        self.room.readings.clear();
+        self.room.decoded.clear();
+        taken
+    }
+
+    /// The list, of what stands in the room for it and what is new.
+    fn take_list(&mut self, input: &mut Input) -> Result<(), Malformed> {
+        let Room {
+            ids: old_ids,
+            readings: old_rows,
+            decoded: old_decoded,
+        } = &self.room;
         let count = list_length(input)?;
         let mut cursor = 0usize;
         while self.ids.len() < count {
@@ -486,4 +510,32 @@ fn list_length(input: &mut Input) -> Result<usize, Malformed> {
         return Err(Malformed);
     }
     Ok(length)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_that_changes_takes_the_room_of_an_earlier_one() {
+        let (mut writer, mut reader) = (State::default(), State::default());
+        for (seq, processes) in [100, 99, 1, 2].into_iter().enumerate() {
+            let id = |pid| ProcId { pid, start: 1 };
+            let sample = Sample {
+                seq: seq as u64,
+                readings: (1..=processes).map(|pid| Reading::of(id(pid))).collect(),
+                ..Sample::default()
+            };
+            let mut bytes = Vec::new();
+            writer.put(&mut bytes, &sample).unwrap();
+            let taken = reader.take(&mut Input(&bytes), &mut Budget::default());
+            assert!(taken.is_ok() && reader.sample() == Some(sample));
+        }
+        let rooms = [
+            reader.ids.capacity(),
+            reader.readings.capacity(),
+            reader.decoded.capacity(),
+        ];
+        assert!(rooms.iter().all(|room| *room >= 99), "{rooms:?}");
+    }
 }

@@ -85,6 +85,21 @@ pub enum Notice {
     },
 }
 
+impl Notice {
+    /// What the user can do about it.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Notice::Failing { .. } => Some(
+                "make room there or let it be written again: an hour of readings waits in memory",
+            ),
+            Notice::Dropping { .. } => {
+                Some("make room there: what comes after that is recorded again")
+            }
+            Notice::Crowded { .. } | Notice::Recovered { .. } => None,
+        }
+    }
+}
+
 impl fmt::Display for Notice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -430,6 +430,33 @@ fn entry() -> impl Strategy<Value = Entry> {
     ]
 }
 
+/// What one run could have written: it has one header, and its clock does not go back.
+fn entries(many: std::ops::Range<usize>) -> impl Strategy<Value = Vec<Entry>> {
+    vec(entry(), many).prop_map(|mut entries| {
+        let (mut headed, mut clock) = (false, 0u64);
+        for entry in &mut entries {
+            match entry {
+                Entry::Sample(sample) => {
+                    clock += sample.at.0;
+                    sample.at = Micros(clock);
+                }
+                Entry::Header(_) if headed => {
+                    let text = "in place of a second header".to_owned();
+                    let kind = EventKind::Info;
+                    *entry = Entry::Event {
+                        at: Micros(0),
+                        kind,
+                        text,
+                    };
+                }
+                Entry::Header(_) => headed = true,
+                _ => {}
+            }
+        }
+        entries
+    })
+}
+
 /// The bytes of a recording, and after how many of them each entry is complete.
 struct Written {
     bytes: Vec<u8>,
@@ -477,18 +504,46 @@ fn is_damage(entry: &Entry) -> bool {
     matches!(entry, Entry::Gap { gap, .. } if gap.why == GapWhy::Malformed && gap.what == "recording")
 }
 
+#[test]
+fn a_sample_from_before_the_last_one_is_left_out_and_told() {
+    let at = |seq: u64, seconds: u64| {
+        Entry::Sample(Sample {
+            seq,
+            at: Micros(seconds * 1_000_000),
+            ..Sample::default()
+        })
+    };
+    let all = [at(0, 1), at(1, 2), at(2, 9), at(3, 4), at(4, 5), at(5, 10)];
+    let written = write(&all, |index| index == 3);
+    let got = read(&written.bytes).unwrap();
+    let told: Vec<u64> = (got.iter())
+        .filter_map(|entry| match entry {
+            Entry::Sample(sample) => Some(sample.seq),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(told, [0, 1, 2, 5]);
+    let lost: Vec<u64> = (got.iter().filter(|entry| is_damage(entry)))
+        .map(|entry| match entry {
+            Entry::Gap { ticks, .. } => *ticks,
+            _ => 0,
+        })
+        .collect();
+    assert_eq!(lost, [2]);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn what_was_put_in_comes_out(entries in vec(entry(), 0..20), key_every in 1usize..9) {
+    fn what_was_put_in_comes_out(entries in entries(0..20), key_every in 1usize..9) {
         let written = write(&entries, |index| index % key_every == 0);
         prop_assert_eq!(read(&written.bytes).unwrap(), entries);
     }
 
     #[test]
     fn a_cut_anywhere_keeps_every_complete_entry(
-        entries in vec(entry(), 1..12),
+        entries in entries(1..12),
         cut in any::<prop::sample::Index>(),
     ) {
         let written = write(&entries, |_| false);
@@ -499,7 +554,7 @@ proptest! {
 
     #[test]
     fn a_broken_byte_costs_no_entry_before_it_and_none_after_the_next_keyframe(
-        entries in vec(entry(), 9..20),
+        entries in entries(9..20),
         at in any::<prop::sample::Index>(),
         flip in 1u8..,
     ) {

@@ -156,6 +156,25 @@ fn damage_passes_nothing_and_pardons_nothing() {
     assert_eq!(against(&kept(&bytes).path), 3);
 }
 
+/// Two recordings in one file, with the second one's head and without: their clocks have nothing in common, and a
+/// rise across them would be nobody's.
+#[test]
+fn a_recording_that_another_was_joined_to_is_told_and_judged_alone() {
+    let bytes = std::fs::read(LEAK).unwrap();
+    let other = std::fs::read(format!("{CORPUS}/stable.lowtide")).unwrap();
+    let whole = kept(&bytes);
+    for tail in [&other[..], &other[HEAD_LEN..]] {
+        let joined = kept(&[&bytes, tail].concat());
+        let judged = joined.json(&JUDGED);
+        assert_eq!(judged["verdict"], "leak", "{judged}");
+        assert_eq!(judged["process"], whole.json(&JUDGED)["process"]);
+        assert!(joined.asked(&["judge", "last"]).out.contains(TOLD));
+        assert_eq!(joined.json(&["runs", "--json"])["runs"][0]["damaged"], true);
+        let peak = |kept: &Kept| kept.asked(&["check", "last", "--max-peak", "1TB"]);
+        assert_eq!(peak(&joined).code, 3, "{}", peak(&joined).out);
+    }
+}
+
 #[test]
 fn the_end_of_a_killed_writer_is_no_damage_and_other_ends_are() {
     let bytes = std::fs::read(LEAK).unwrap();
