@@ -19,6 +19,8 @@ use serde_json::{Value, json};
 
 #[path = "common/described.rs"]
 mod described;
+#[path = "common/leaving.rs"]
+mod leaving;
 
 const LOWTIDE: &str = env!("CARGO_BIN_EXE_lowtide");
 

@@ -106,7 +106,7 @@ async fn admit(State(server): Shared, request: Request, next: Next) -> Response 
 }
 
 /// Work that reads disks is not for the thread that answers.
-async fn apart<T: Send + 'static>(
+pub(super) async fn apart<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Refusal> + Send + 'static,
 ) -> Result<T, Refusal> {
     spawn_blocking(work).await.map_err(Refusal::ourselves)?
@@ -373,6 +373,6 @@ async fn stop(State(server): Shared, Path(name): Path<String>) -> Answer {
 }
 
 async fn exposition(State(server): Shared) -> Answer {
-    let text = apart(move || metrics::exposition(&server)).await?;
+    let text = metrics::exposition(server).await?;
     Ok(typed("text/plain; version=0.0.4; charset=utf-8", text))
 }

@@ -25,7 +25,7 @@ const KEPT: usize = 8;
 const FRESH: Duration = Duration::from_millis(200);
 
 /// A thread reads so long before it looks whether others wait for it, and whether anybody waits for this.
-const SLICE: Duration = Duration::from_millis(100);
+pub(super) const SLICE: Duration = Duration::from_millis(100);
 
 /// What the stream sends on every tick.
 #[derive(Clone, Debug, PartialEq, Serialize)]

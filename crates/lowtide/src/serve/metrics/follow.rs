@@ -2,7 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard};
+use std::time::Instant;
 
 use lowtide_core::run::Run;
 use lowtide_recording::store::StoredRun;
@@ -11,6 +12,7 @@ use lowtide_recording::{Recording, RecordingError};
 
 use super::Metric;
 use super::of_run::of_run;
+use crate::serve::open::SLICE;
 
 /// Runs that are exposed at most.
 const RUNS: usize = 64;
@@ -29,14 +31,21 @@ impl Fold {
         })
     }
 
-    fn read_on(&mut self) -> Result<(), RecordingError> {
-        let run = &mut self.run;
-        self.recording.read_on(|entry, _| run.apply(&entry))
+    /// Reads on for a while; false when there is more.
+    fn read_on(&mut self) -> Result<bool, RecordingError> {
+        let (run, began) = (&mut self.run, Instant::now());
+        let wanted = || began.elapsed() < SLICE;
+        self.recording
+            .read_while(wanted, |entry, _| run.apply(&entry))
     }
 }
 
 #[derive(Default)]
-pub(crate) struct Followed(Mutex<Runs>);
+pub(crate) struct Followed {
+    runs: Mutex<Runs>,
+    /// Those who scrape wait here, where they take no thread.
+    turn: tokio::sync::Mutex<()>,
+}
 
 #[derive(Default)]
 struct Runs {
@@ -46,23 +55,37 @@ struct Runs {
 }
 
 impl Followed {
-    /// The metrics of those that go on, the newest first.
-    pub(crate) fn scrape(&self, stored: &[StoredRun]) -> Vec<Metric> {
-        let mut runs = self.0.lock().unwrap_or_else(|broken| broken.into_inner());
-        let going: Vec<&StoredRun> = stored
-            .iter()
-            .rev()
+    /// Begins a scrape, which nobody else makes as long as what is returned is there.
+    pub(super) async fn turn(&self) -> tokio::sync::MutexGuard<'_, ()> {
+        self.turn.lock().await
+    }
+
+    /// Those that go on, the newest first.
+    pub(super) fn going(&self, stored: Vec<StoredRun>) -> Vec<StoredRun> {
+        let mut runs = self.lock();
+        let newest_first = stored.into_iter().rev();
+        let going: Vec<StoredRun> = newest_first
             .filter(|run| runs.goes_on(run))
             .take(RUNS)
             .collect();
         runs.going
             .retain(|name, _| going.iter().any(|run| run.name == *name));
-        // A recording that cannot be read has no metrics; whoever asks for its page is told why.
         going
-            .iter()
-            .filter_map(|stored| runs.read_on(stored).ok())
-            .flatten()
-            .collect()
+    }
+
+    /// Reads on in one of them for a while: its metrics, or none while there is more. A recording that cannot
+    /// be read has no metrics; whoever asks for its page is told why.
+    pub(super) fn read_on(&self, stored: &StoredRun) -> Option<Vec<Metric>> {
+        match self.lock().read_on(stored) {
+            Ok(metrics) => metrics,
+            Err(_) => Some(Vec::new()),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Runs> {
+        self.runs
+            .lock()
+            .unwrap_or_else(|broken| broken.into_inner())
     }
 }
 
@@ -81,13 +104,13 @@ impl Runs {
         }
     }
 
-    fn read_on(&mut self, stored: &StoredRun) -> Result<Vec<Metric>, RecordingError> {
+    fn read_on(&mut self, stored: &StoredRun) -> Result<Option<Vec<Metric>>, RecordingError> {
         let fold = match self.going.remove(&stored.name) {
             Some(fold) => fold,
             None => Fold::begin(&stored.recording())?,
         };
         let fold = self.going.entry(stored.name.clone()).or_insert(fold);
-        fold.read_on()?;
-        Ok(of_run(&stored.name, &fold.run, &fold.run.verdict()))
+        let all = fold.read_on()?;
+        Ok(all.then(|| of_run(&stored.name, &fold.run, &fold.run.verdict())))
     }
 }

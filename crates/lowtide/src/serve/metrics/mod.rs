@@ -10,11 +10,13 @@ mod tests;
 mod text;
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 pub(super) use follow::Followed;
 
 use super::Server;
 use super::answer::Refusal;
+use super::api::apart;
 
 /// One value, with all that any encoder needs. No two of a scrape have the same name and labels.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,9 +37,26 @@ pub(crate) enum Kind {
     Counter,
 }
 
-/// What the server exposes now, as Prometheus reads it.
-pub(super) fn exposition(server: &Server) -> Result<String, Refusal> {
-    let mut stored = server.store.runs().map_err(Refusal::ourselves)?;
-    stored.retain(|run| server.only.as_ref().is_none_or(|only| *only == run.name));
-    Ok(text::encode(&server.followed.scrape(&stored)))
+/// What the server exposes now, as Prometheus reads it. Recordings are read in slices, as for the page: dropped
+/// in the middle, it ends with its slice.
+pub(super) async fn exposition(server: Arc<Server>) -> Result<String, Refusal> {
+    let _turn = server.followed.turn().await;
+    let own = Arc::clone(&server);
+    let going = apart(move || {
+        let mut stored = own.store.runs().map_err(Refusal::ourselves)?;
+        stored.retain(|run| own.only.as_ref().is_none_or(|only| *only == run.name));
+        Ok(own.followed.going(stored))
+    });
+    let mut metrics = Vec::new();
+    for run in going.await? {
+        let run = Arc::new(run);
+        loop {
+            let (own, run) = (Arc::clone(&server), Arc::clone(&run));
+            if let Some(read) = apart(move || Ok(own.followed.read_on(&run))).await? {
+                metrics.extend(read);
+                break;
+            }
+        }
+    }
+    Ok(text::encode(&metrics))
 }
