@@ -39,6 +39,7 @@ pub(super) fn marked_text(text: &str, whole: bool) -> Marked {
         shell_words(text, &mut marked);
     }
     piped(text, &mut marked);
+    typed(text, &mut marked);
     looks(text, &mut marked);
     marked
 }
@@ -57,6 +58,35 @@ fn piped(text: &str, marked: &mut Marked) {
         let start = text.len() - rest.trim_start_matches("-n ").len();
         let plain = start..start + text[start..].find([' ', '|']).unwrap_or(text.len() - start);
         marked.secret.push(quoted(text, start).unwrap_or(plain));
+    }
+}
+
+/// What expect types for somebody: `spawn ssh host; expect "word:"; send "X\r"`. Most of it answers such a question.
+fn typed(text: &str, marked: &mut Marked) {
+    if !text.contains("spawn ") && !text.contains("expect ") {
+        return;
+    }
+    let of_word = |c: char| c.is_alphanumeric() || c == '_';
+    for (at, send) in text.match_indices("send ") {
+        if text[..at].ends_with(of_word) {
+            continue;
+        }
+        let mut rest = text[at + send.len()..].trim_start();
+        // `send -- "X"`, `send -h "X"`.
+        while let Some((_, after)) =
+            (rest.split_once(' ')).filter(|(option, _)| option.starts_with('-'))
+        {
+            rest = after.trim_start();
+        }
+        let start = text.len() - rest.len();
+        let plain = start..start + rest.find([' ', ';', '\n']).unwrap_or(rest.len());
+        let braced = rest
+            .starts_with('{')
+            .then(|| start + 1..start + rest.find('}').unwrap_or(rest.len()));
+        let value = quoted(text, start).or(braced).unwrap_or(plain);
+        if !is_reference(&text[value.clone()]) {
+            marked.secret.push(value);
+        }
     }
 }
 

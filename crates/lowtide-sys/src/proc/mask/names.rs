@@ -224,6 +224,8 @@ const PERHAPS: [&str; 11] = [
     "code",
 ];
 
+const COMMANDS: [&str; 2] = ["command", "cmd"];
+
 const HEADERS: [&str; 4] = ["authorization", "proxyauthorization", "cookie", "setcookie"];
 
 pub(super) fn holds(name: &str) -> Holds {
@@ -244,8 +246,14 @@ pub(super) fn holds(name: &str) -> Holds {
     if of_text || a_pass || PERHAPS.contains(&last.as_str()) && !keyed {
         return Holds::Perhaps;
     }
-    let a_secret = SECRETS.contains(&last.as_str()) || FOREIGN.contains(&last.as_str());
-    if keyed || a_secret || ENDINGS.iter().any(|end| last.ends_with(end)) {
+    let is_secret = |word: &str| {
+        SECRETS.contains(&word)
+            || FOREIGN.contains(&word)
+            || ENDINGS.iter().any(|end| word.ends_with(end))
+    };
+    // `--password-command "echo X"`.
+    let says_it = COMMANDS.contains(&last.as_str()) && is_secret(before);
+    if keyed || says_it || is_secret(last) {
         return Holds::Secret;
     }
     if last == "auth" {
@@ -300,6 +308,8 @@ mod tests {
             "logger.api_key",
             "dbpass",
             "x-api-key",
+            "--password-command",
+            "RESTIC_PASSWORD_CMD",
         ] {
             assert_eq!(holds(name), Holds::Secret, "{name}");
         }

@@ -1,5 +1,7 @@
 //! Short options that take a password, by the program that has them: `-p` is a port to most.
 
+use super::is_reference;
+
 /// Which part of a value is the secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
@@ -175,6 +177,25 @@ fn is_cluster(word: &str, option: &str) -> bool {
     before.is_some_and(|(others, value)| {
         others.len() <= 4 && others.bytes().all(|b| b.is_ascii_alphabetic()) && value.contains(':')
     })
+}
+
+/// Words that are secrets by their place: `mc alias set NAME URL ACCESS SECRET`.
+pub(super) fn by_place(words: &[&str]) -> Vec<usize> {
+    let named = |word: &&str| matches!(word.rsplit('/').next(), Some("mc" | "mcli"));
+    let Some(program) = words.iter().position(named) else {
+        return Vec::new();
+    };
+    let mut rest = words.iter().enumerate().skip(program + 1);
+    // `mc config host add` is what it was called before.
+    if !rest.any(|(_, word)| matches!(*word, "set" | "s" | "add")) {
+        return Vec::new();
+    }
+    rest.skip_while(|(_, word)| !word.contains("://"))
+        .skip(1)
+        .filter(|(_, word)| !word.starts_with('-') && !is_reference(word))
+        .map(|(place, _)| place)
+        .take(2)
+        .collect()
 }
 
 /// The program that a word names, if its short options are known.

@@ -175,6 +175,86 @@ fn every_way_to_write_a_secret() {
     }
 }
 
+/// Words that a person would choose, told by their place alone; what is left of the line with `§` for each.
+#[test]
+fn a_plain_word_is_masked_where_a_secret_belongs() {
+    let ways: &[(&[&str], &str)] = &[
+        (
+            &[
+                "mc",
+                "alias",
+                "set",
+                "store",
+                "https://host:9000",
+                "minio",
+                "swordfish",
+            ],
+            "mc alias set store https://host:9000 § §",
+        ),
+        (
+            &[
+                "/usr/bin/mcli",
+                "config",
+                "host",
+                "add",
+                "s",
+                "http://h",
+                "minio",
+                "swordfish",
+                "--api",
+                "s3v4",
+            ],
+            "/usr/bin/mcli config host add s http://h § § --api s3v4",
+        ),
+        (
+            &[
+                "sh",
+                "-c",
+                "mc alias set s http://h minio swordfish && python train.py",
+            ],
+            "sh -c mc alias set s http://h § § && python train.py",
+        ),
+        (&["mc", "cp", "store/x", "y"], "mc cp store/x y"),
+        (
+            &[
+                "expect",
+                "-c",
+                "spawn ssh me@h; expect \"word:\"; send \"swordfish\\r\"; interact",
+            ],
+            "expect -c spawn ssh me@h; expect \"word:\"; send \"§\"; interact",
+        ),
+        (
+            &[
+                "expect",
+                "-c",
+                "spawn scp x h:; send -- {swordfish\\r}; send $PASS",
+            ],
+            "expect -c spawn scp x h:; send -- {§}; send $PASS",
+        ),
+        (
+            &[
+                "restic",
+                "--password-command",
+                "echo swordfish",
+                "backup",
+                "x",
+            ],
+            "restic --password-command § backup x",
+        ),
+        (
+            &["borg", "--passphrase-command=echo swordfish"],
+            "borg --passphrase-command=§",
+        ),
+        (
+            &["train", "--eval-command", "echo done", "send", "x"],
+            "train --eval-command echo done send x",
+        ),
+    ];
+    for (way, shown) in ways {
+        assert_eq!(masked(way).join(" ").replace("***", "§"), *shown);
+    }
+}
+
 #[test]
 fn tokens_of_services_are_known_in_any_place() {
     let body = "abcdefghijklmnopqrstuvwxyz0123456789";
@@ -300,7 +380,7 @@ proptest! {
     #[test]
     fn any_mixture_of_signs_is_survived(
         argv in proptest::collection::vec(
-            "(token|auth|Cookie|-p|-u|mysql|curl|echo |sudo -S|://|-----BEGIN|rev|[-=:,;|&'\"(){}@/$ é密\\\\a7]){0,14}",
+            "(token|auth|Cookie|-p|-u|mysql|curl|echo |spawn |send |mc |set |sudo -S|://|-----BEGIN|rev|[-=:,;|&'\"(){}@/$ é密\\\\a7]){0,14}",
             0..4,
         ),
     ) {
