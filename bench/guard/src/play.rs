@@ -128,15 +128,16 @@ impl<'a> Run<'a> {
     /// Looks, and does what the policy decides, until the attempt is over.
     fn attempt(&mut self, job: &mut Job<'a>) {
         let began = job.at;
-        let mut due = began;
+        let (mut due, mut acted) = (began, began);
         while job.end.is_none() && job.at < LONGEST {
-            let wait = self.waits_for(due);
-            let now = due + wait;
+            // It looks and acts in turn: what was decided is done before the next look.
+            let now = (due + self.waits_for(due)).max(acted);
+            let wait = now - due;
             self.pass(job, now);
             if job.end.is_some() {
                 break;
             }
-            job.seen.look(wait, job.steps_here());
+            job.seen.look(wait, job.steps_here(), job.is_saving);
             let ruling = self.look(job, now, wait);
             let acts_at = now + self.waits_for(now);
             let moment = Moment {
@@ -157,6 +158,7 @@ impl<'a> Run<'a> {
                         self.fault(job, Fault::WithoutNeed);
                     }
                     self.pass(job, acts_at);
+                    acted = acts_at;
                     job.ask(stop_at);
                     if job.is_torn() && acts_at - now <= job.seen.latest_look() {
                         self.fault(job, Fault::Torn);

@@ -2,13 +2,11 @@
 
 use crate::job::{End, Job};
 use crate::plan::Manners;
-use crate::seen::Seen;
 
 /// The policy may ask for close looks: that far apart.
 const CLOSE_LOOK: f64 = 0.05;
-/// Steps that a guard has to remember, and those that it may.
+/// Steps that a guard has to remember. It may remember those of all attempts.
 const MUST_KNOW: usize = 14;
-const MAY_KNOW: usize = 48;
 /// How many times the room that was shown to be needed may be kept: looks do not show all.
 const TOO_MUCH: f64 = 3.0;
 /// Nobody knows a job before looks have met so many of its steps (beyond its first two, which are start-up), and
@@ -21,9 +19,11 @@ const PAYS_LIMIT: f64 = 0.1;
 const PAYS_ROOM: f64 = 0.5;
 /// A level that rose by less than this share of the limit in all the steps that are remembered is flat.
 const FLAT: f64 = 0.005;
-/// Ranks that share a step hear of a stop when it is that far away.
+/// Ranks that share a step hear of a stop when it is that many steps away, or that many seconds and what looks are
+/// late.
 const AHEAD_ALONE: u64 = 1;
 const AHEAD_RANKS: u64 = 2;
+const HEARD_SECONDS: f64 = 0.05;
 
 /// A promise that was broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -54,10 +54,11 @@ pub(crate) struct Moment<'a> {
 impl Moment<'_> {
     fn ahead(&self) -> u64 {
         if self.job.ranks() == 1 {
-            AHEAD_ALONE
-        } else {
-            AHEAD_RANKS
+            return AHEAD_ALONE;
         }
+        let seen = &self.job.seen;
+        let heard = (HEARD_SECONDS + seen.latest_look()) / seen.shortest_step();
+        AHEAD_RANKS.max(1 + heard.ceil() as u64)
     }
 
     fn room(&self) -> f64 {
@@ -73,19 +74,22 @@ impl Moment<'_> {
 
     /// The room that the job has shown it needs: for its steps until the stop, looks as late as they were, and
     /// its save, at the worst of each so far.
-    fn need(&self, seen: &Seen, memory: usize) -> f64 {
-        seen.need(self.ahead(), CLOSE_LOOK, self.limit, memory)
+    fn need(&self) -> f64 {
+        let seen = &self.job.seen;
+        seen.need(self.ahead(), CLOSE_LOOK, self.limit, MUST_KNOW)
     }
 
     /// There is no more room than what was shown to be needed, and a restart would gain something.
     fn is_due(&self) -> bool {
-        is_known(&self.job) && self.pays() && self.room() <= self.need(&self.job.seen, MUST_KNOW)
+        is_known(&self.job) && self.pays() && self.room() <= self.need()
     }
 
     /// There is room for much more than that, and for all that others take, too. A run that has lost a stop
     /// before may keep twice as much, and so on.
     fn is_early(&self) -> bool {
-        let need = self.need(&self.job.seen_now(), MAY_KNOW) + self.job.others_at_most();
+        let seen = self.job.seen_now();
+        let need = seen.need_of_all(self.ahead(), CLOSE_LOOK, self.limit);
+        let need = need + self.job.others_at_most();
         self.room() > TOO_MUCH * need * f64::from(1 << self.lost.min(8))
     }
 

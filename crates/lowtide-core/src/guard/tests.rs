@@ -1,14 +1,16 @@
 //! Each rule of the policy with a job for which it decides. Sizes are MB, times seconds.
 
+mod requests;
+
 use super::*;
 use crate::judge::judge;
 use crate::mark::{Mark, MarkSource, Phase};
 use crate::point::Context;
 use crate::process::ProcId;
-use crate::sample::{Cgroup, Node, Pressure, Reading};
+use crate::sample::{Cgroup, LimitFrom, Node, Pressure, Reading};
 use crate::series::Series;
 use crate::units::Bytes;
-use crate::verdict::{Meter, Needs, Outlook};
+use crate::verdict::{Fits, Meter, Needs, Outlook};
 
 const MB: f64 = 1e6;
 const LIMIT: f64 = 1000.0;

@@ -31,7 +31,7 @@ const LAST: usize = 3;
 pub(super) struct LastTicks {
     /// The newest samples in which anybody lived.
     ticks: VecDeque<LastTick>,
-    /// OOM kills of each group: when first seen, and now.
+    /// OOM kills of each group: when first seen in this attempt, and now.
     kills: BTreeMap<String, (u64, u64)>,
 }
 
@@ -68,9 +68,10 @@ impl LastTicks {
         self.ticks.push_back(tick);
     }
 
-    /// Another attempt begins: what the last one held is over.
+    /// Another attempt begins: what the last one held is over, and who was killed in it.
     pub(crate) fn forget(&mut self) {
         self.ticks.clear();
+        self.kills.clear();
     }
 
     fn highest(&self) -> Option<&LastTick> {
@@ -113,11 +114,6 @@ impl Run {
     /// The post-mortem that the recording holds.
     pub fn post_mortem(&self) -> Option<&PostMortem> {
         self.post_mortem.as_ref()
-    }
-
-    /// OOM kills in the job's groups since watching began.
-    pub fn oom_kills(&self) -> u64 {
-        self.last_ticks.killed_in().map_or(0, |(_, kills)| kills)
     }
 
     /// Explains an end that nobody wished for. `exit` is none when the job vanished unseen. None when

@@ -236,6 +236,23 @@ fn kills_of_earlier_jobs_in_the_group_are_not_ours() {
     assert_eq!(found.cause, Cause::Signal { signal: 9 });
 }
 
+/// Found by the chaos: a job that was done with a code of its own was started again, because one of its earlier
+/// attempts had run out of memory.
+#[test]
+fn kills_of_an_earlier_attempt_are_not_those_of_this_one() {
+    let mut job = GuardedJob::new();
+    job.steps(0..50, Geometry::default(), |_| 500.0);
+    job.kills += 1;
+    job.steps(50..51, Geometry::default(), |_| 500.0);
+    assert!(matches!(
+        job.dies(Some(Exit::Signal(9))).unwrap().cause,
+        Cause::GroupOom { .. }
+    ));
+    job.restart(51);
+    job.steps(51..100, Geometry::default(), |_| 500.0);
+    assert_eq!(job.dies(Some(Exit::Code(3))), None);
+}
+
 #[test]
 fn what_the_guard_did_is_not_blamed_on_others() {
     let mut job = GuardedJob::new();

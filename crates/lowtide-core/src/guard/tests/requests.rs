@@ -1,0 +1,147 @@
+//! What becomes of a request: heard, written late, not heard. Each was found by playing runs.
+
+use super::super::request::ENDING;
+use super::*;
+
+impl ScriptedJob {
+    /// A leak, until it is asked: the step at which it is to stop.
+    fn asked(&mut self) -> u64 {
+        let (_, ruling) = self.until_decided(400, leak).expect("it is asked");
+        match ruling.decision {
+            Decision::Ask {
+                stop_at: Some(stop_at),
+            } => stop_at,
+            other => panic!("asked, not {other:?}"),
+        }
+    }
+
+    /// So many seconds pass, with the same level: what was decided but watching.
+    fn wait(&mut self, seconds: f64, used: f64) -> Option<Decision> {
+        let until = self.at + seconds;
+        while self.at < until {
+            let decision = self.tick(0.5, used).decision;
+            if decision != Decision::Watch {
+                return Some(decision);
+            }
+        }
+        None
+    }
+}
+
+#[test]
+fn a_save_of_its_own_before_the_stop_is_not_the_answer() {
+    let mut job = ScriptedJob::new();
+    job.trainers = 4;
+    job.late = 2.0;
+    let stop_at = job.asked();
+    job.late = 0.0;
+    assert!(stop_at > job.step + 2, "far ahead: {stop_at}");
+    let used = leak(job.step);
+    job.step += 1;
+    job.mark(Phase::Save);
+    job.tick(0.5, used);
+    job.mark(Phase::Train);
+    // The stop is still to come. Steps until then are no deafness, though memory is short.
+    for level in [999.0] {
+        job.step += 1;
+        job.mark(Phase::Train);
+        for rise in [0.0, 0.25, 0.5, 0.75] {
+            let decision = job.tick(0.05, level - 50.0 + rise).decision;
+            assert!(
+                matches!(decision, Decision::Watch | Decision::Warn),
+                "{decision:?}"
+            );
+        }
+    }
+    // And it gives no more time than the request does.
+    assert_eq!(job.wait(ENDING - 30.0, 949.0), Some(Decision::Stop));
+}
+
+#[test]
+fn a_request_that_was_written_late_is_not_held_against_the_job() {
+    let mut job = ScriptedJob::new();
+    job.until_decided(40, leak);
+    let mut tick = 0;
+    let stop_at = loop {
+        tick += 1;
+        if tick % 20 == 0 {
+            job.step += 1;
+            job.mark(Phase::Train);
+        }
+        if let Decision::Ask { stop_at } = job.tick(0.05, leak(job.step)).decision {
+            break stop_at.expect("steps are told");
+        }
+    };
+    // Three steps passed before the next tick, and with it the request, came.
+    job.step = stop_at + 3;
+    job.mark(Phase::Train);
+    job.tick(3.0, 930.0);
+    assert!(!job.policy.is_deaf());
+    job.step += 1;
+    job.mark(Phase::Train);
+    job.tick(0.5, 930.0);
+    assert!(!job.policy.is_deaf(), "the step that had begun");
+    job.step += 2;
+    job.mark(Phase::Train);
+    job.tick(0.5, 930.0);
+    assert!(job.policy.is_deaf());
+}
+
+#[test]
+fn steps_that_became_slow_since_the_request_are_waited_for() {
+    let slow = 20.0;
+    let mut job = ScriptedJob::new();
+    let stop_at = job.asked();
+    let used = leak(job.step);
+    let mut decided = job.wait(slow, used);
+    assert!(job.step < stop_at);
+    job.step += 1;
+    job.mark(Phase::Train);
+    // The next one takes as long: together they are beyond the grace that was given.
+    decided = decided.or_else(|| job.wait(slow, used));
+    assert_eq!(decided, None);
+}
+
+#[test]
+fn a_job_that_has_done_its_last_step_is_let_to_its_end() {
+    let mut job = ScriptedJob::new();
+    job.asked();
+    let used = leak(job.step);
+    job.policy.mark(&Mark {
+        at: Micros::from_seconds(job.at),
+        source: MarkSource::Callback,
+        step: Some(job.step + 1),
+        total_steps: Some(job.step + 1),
+        ..Mark::default()
+    });
+    assert_eq!(job.wait(ENDING - 1.0, used), None);
+    assert_eq!(
+        job.wait(5.0, used),
+        Some(Decision::Stop),
+        "but not for ever"
+    );
+}
+
+#[test]
+fn a_job_that_does_not_listen_is_not_asked_earlier_the_next_time() {
+    let mut job = ScriptedJob::new();
+    job.asked();
+    job.tick(0.5, 900.0);
+    job.step += 4;
+    job.mark(Phase::Train);
+    job.tick(0.5, 900.0);
+    job.policy.next_attempt(Went::Lost);
+    assert_eq!(job.policy.caution, 1.0);
+}
+
+#[test]
+fn who_was_asked_is_not_killed_below_the_limit_of_a_group() {
+    let mut job = ScriptedJob::new();
+    job.asked();
+    let mut used = leak(job.step);
+    while used < 999.0 {
+        let ruling = job.tick(0.05, used);
+        assert_ne!(ruling.decision, Decision::Kill, "at {used}: {}", ruling.why);
+        used += 20.0;
+    }
+}
