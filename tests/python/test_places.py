@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from conftest import PACKAGE
+from guarding import JOBS, PATIENCE, Group, needs_limit, trace
 from test_package import fake_program, run
 from test_program import alone, marked_steps, wait_until  # noqa: F401 - a fixture
 
@@ -62,6 +63,63 @@ assert os.getpid() == 2
         assert steps and {step // 1000 for step in steps} == {base // 1000}, steps
     left = os.listdir(Path(alone["XDG_RUNTIME_DIR"]) / "lowtide")
     assert left == [], "nothing stays behind"
+
+
+# Forks until a process has the number that was asked for, which becomes the command: jobs of two namespaces have
+# the same one then. The next attempt has another, as its namespace goes on counting.
+AT_PID = """
+import os, sys
+wanted = int(sys.argv[1]) * int(os.environ.get("LOWTIDE_ATTEMPT", "1"))
+while True:
+    child = os.fork()
+    if child == 0:
+        if os.getpid() == wanted:
+            os.execvp(sys.argv[2], sys.argv[2:])
+        os._exit(0)
+    status = os.waitpid(child, 0)[1]
+    assert child <= wanted
+    if child == wanted:
+        sys.exit(os.waitstatus_to_exitcode(status))
+"""
+
+
+@needs_namespaces
+@needs_limit
+def test_a_guard_asks_the_job_of_its_own_container(program, alone, tmp_path):  # noqa: F811
+    """Both jobs have the same number; one is guarded and leaks in a small group, the other is nobody's."""
+    neighbour = """
+import lowtide, os, time
+assert os.getpid() == 300
+open("there", "w").close()
+while not os.path.exists("go"):
+    lowtide.mark(step=1, phase="train")
+    assert not lowtide.guard() and not lowtide._marks.watched()
+    time.sleep(0.01)
+open("untouched", "w").close()
+"""
+    python = [sys.executable, "-c"]
+    env = {**alone, "LOWTIDE_HOME": str(tmp_path / "home"), "PYTHONUNBUFFERED": "1"}
+    other = subprocess.Popen(
+        [*NAMESPACE, *python, AT_PID, "300", *python, neighbour], env=env, cwd=tmp_path,
+    )
+    wait_until(lambda: (tmp_path / "there").exists())
+    limited = Group(150)
+    guarded = subprocess.run(
+        [*NAMESPACE, program, "run", "-i", "200ms", "-o", "recording", "--guard", "--checkpoints", "out",
+         "--resume-arg", "--resume {checkpoint}", "--", *python, AT_PID, "300",
+         sys.executable, str(JOBS / "steps.py"), "--leak", "2", "--out", "out", "--trace", "trace"],
+        env=env, cwd=tmp_path, capture_output=True, text=True, preexec_fn=limited.enter, timeout=PATIENCE,
+    )
+    assert other.poll() is None, "it stopped with the other's job"
+    (tmp_path / "go").touch()
+    assert guarded.returncode == 0, guarded.stderr[-3000:]
+    assert "pid 300" in guarded.stdout and "pid 600" in guarded.stdout, guarded.stdout[:300]
+    assert "asked to save and stop at step" in guarded.stderr and limited.oom_kills == 0, guarded.stderr[-3000:]
+    steps, last = trace(tmp_path / "trace")
+    assert steps == list(range(1, 151)) and last.startswith("done"), "a step was lost or repeated"
+    assert other.wait(PATIENCE) == 0 and (tmp_path / "untouched").exists()
+    limited.close()
+    assert os.listdir(Path(alone["XDG_RUNTIME_DIR"]) / "lowtide") == [], "nothing stays behind"
 
 
 def test_workers_find_the_watcher_of_their_job(program, alone, tmp_path):  # noqa: F811

@@ -146,3 +146,44 @@ while True: time.sleep(0.02)
     assert roles(exported("processes")) == {"trainer": 1, "loader-worker": 3}
     judged = subprocess.run([LOWTIDE, "judge", tmp_path / "run", "--json"], capture_output=True, text=True)
     assert json.loads(judged.stdout)["process"]["pid"] == job.pid
+
+
+def test_what_looks_found_outlives_a_killed_trainer(tmp_path):
+    """Its orphans are looked into as well; what was seen in the trainer stays the explanation of its growth."""
+    code = """
+import multiprocessing, os, time
+def work(number):
+    kept = []
+    while not os.path.exists("end"):
+        kept.append(bytearray(os.urandom(1) * 20_000)); time.sleep(0.02)
+workers = [multiprocessing.get_context("fork").Process(target=work, args=(number,)) for number in range(2)]
+for worker in workers: worker.start()
+open("ready", "w").close()
+kept = []
+while True:
+    kept.append(bytearray(os.urandom(1) * 200_000)); time.sleep(0.02)
+"""
+    env = {**os.environ, "LOWTIDE_HOME": str(tmp_path / "home"), "XDG_RUNTIME_DIR": str(tmp_path)}
+    job = subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path, env=env)
+    wait_until((tmp_path / "ready").exists)
+    watcher = subprocess.Popen(
+        [LOWTIDE, "attach", "-q", "-i", "200ms", "-o", "run", str(job.pid)], cwd=tmp_path, env=env,
+        stdout=subprocess.DEVNULL,
+    )
+
+    def looked_into(wanted):
+        asked = [LOWTIDE, "export", tmp_path / "run", "--what", "looks", "--format", "jsonl"]
+        rows = map(json.loads, subprocess.run(asked, capture_output=True).stdout.splitlines())
+        return {(row["pid"], row["t"]) for row in rows if wanted(row["pid"])}
+
+    wait_until(lambda: len(looked_into(lambda pid: pid == job.pid)) >= 2)
+    before = looked_into(lambda pid: True)
+    job.kill()
+    job.wait()
+    wait_until(lambda: looked_into(lambda pid: pid != job.pid) - before)
+    (tmp_path / "end").touch()
+    assert watcher.wait(120) == 0
+    explained = subprocess.run([LOWTIDE, "explain", tmp_path / "run"], capture_output=True, text=True).stdout
+    assert "trainer (pid %d), " % job.pid in explained, explained
+    assert "no two looks" not in explained, explained
+    assert "P23 decoders and datasets in workers" in explained, explained

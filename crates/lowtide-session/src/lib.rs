@@ -10,6 +10,7 @@ mod act;
 mod attached;
 mod environment;
 pub mod failure;
+mod fault;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
 pub mod guard;

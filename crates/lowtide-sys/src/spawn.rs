@@ -24,6 +24,9 @@ pub struct Start {
     pub place: Place,
     /// A descriptor that stays open in the child, see [`handed_over`].
     pub hand_over: Option<OwnedFd>,
+    /// What the child sends of itself on this socket before it becomes its program: whoever has the other end
+    /// knows of it then, whatever becomes of us. Its pid is put in after the first byte.
+    pub announce: Option<(OwnedFd, Vec<u8>)>,
 }
 
 /// Which signals the child finds ignored. (One that we catch has its default in the child: exec sees to that.)
@@ -77,7 +80,7 @@ pub enum Place {
 
 impl Start {
     /// Adds all this to a command; call it last.
-    pub fn apply(self, command: &mut Command) {
+    pub fn apply(mut self, command: &mut Command) {
         let parent = std::process::id();
         // SAFETY: the closure runs in the child between fork and exec: system calls only, no allocation, no locks.
         unsafe {
@@ -103,6 +106,9 @@ impl Start {
                 }
                 self.dispositions.set();
                 self.mask.set_as_mask()?;
+                if let Some((socket, packet)) = &mut self.announce {
+                    announce(socket, packet);
+                }
                 Ok(())
             });
         }
@@ -115,6 +121,23 @@ fn lead_session(tty: &OwnedFd) -> io::Result<()> {
         check(libc::setsid())?;
         check(libc::ioctl(tty.as_raw_fd(), libc::TIOCSCTTY, 0))
     }
+}
+
+/// In the child, between fork and exec. A socket that takes nothing is no reason to start no job.
+fn announce(socket: &OwnedFd, packet: &mut [u8]) {
+    if let Some(place) = packet.get_mut(1..5) {
+        place.copy_from_slice(&std::process::id().to_le_bytes());
+    }
+    let flags = libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT;
+    // SAFETY: an open socket, and a buffer with its length.
+    unsafe {
+        libc::send(
+            socket.as_raw_fd(),
+            packet.as_ptr().cast(),
+            packet.len(),
+            flags,
+        )
+    };
 }
 
 fn check(result: libc::c_int) -> io::Result<()> {

@@ -1,11 +1,14 @@
-//! Which processes are ours. Fed by the sampler once a tick; it lists `/proc` when a process may
-//! have been made, and reads `stat` only of pids it has not met.
+//! Which processes are ours. Fed by the sampler once a tick; it looks when a process may have been
+//! made, and asks the kernel for the children of members (`children`). A kernel without such lists
+//! has all of `/proc` listed, and `stat` read of every pid that was not met before.
 //!
 //! A member is a pid with its start time and stays one until it ends, whatever becomes of its
 //! parents. New members are children of members; orphans that were handed to our subreaper (`run`);
 //! and orphans whose session or process group was founded by a member (`attach`).
 
-use std::collections::{HashMap, HashSet};
+mod children;
+
+use std::collections::HashMap;
 
 use lowtide_core::process::ProcId;
 
@@ -46,9 +49,18 @@ pub struct Tree {
     /// lowtide's own processes: around the job, not of it.
     helpers: Vec<u32>,
     members: HashMap<u32, u64>,
-    /// Sessions and groups founded by a member, even one that has ended: the kernel does not reuse
-    /// a pid while it names one.
-    founded: HashSet<u32>,
+    /// Sessions and groups founded by a member (with its start time), even one that has ended: the
+    /// kernel does not reuse a pid while it names one.
+    founded: HashMap<u32, u64>,
+    /// Those above our first process, to whom the kernel hands orphans.
+    ancestors: Vec<u32>,
+    /// Their other children, as the last look found them, ascending; and the number of looks.
+    others: Vec<u32>,
+    looks: u32,
+    /// Whether this kernel tells the children of a process; found out by the first look.
+    tells_children: Option<bool>,
+    /// Something was made or ended around the last look: it may have missed somebody.
+    unsettled: bool,
     strangers: HashMap<u32, Kinship>,
     /// Strangers in the order in which they will be read again.
     lap: Vec<u32>,
@@ -65,7 +77,12 @@ impl Tree {
             subreaper,
             helpers: Vec::new(),
             members: HashMap::new(),
-            founded: HashSet::new(),
+            founded: HashMap::new(),
+            ancestors: Vec::new(),
+            others: Vec::new(),
+            looks: 0,
+            tells_children: None,
+            unsettled: false,
             strangers: HashMap::new(),
             lap: Vec::new(),
             last_pid: None,
@@ -107,12 +124,22 @@ impl Tree {
         let last_pid = self.newest_pid(proc);
         self.ticks_since_listing += 1;
         let nothing_new = last_pid.is_some() && last_pid == self.last_pid;
-        if nothing_new && self.ticks_since_listing < TICKS_BETWEEN_LISTINGS {
+        if nothing_new && !self.unsettled && self.ticks_since_listing < TICKS_BETWEEN_LISTINGS {
             return Ok(());
         }
         self.last_pid = last_pid;
         self.ticks_since_listing = 0;
+        if *(self.tells_children).get_or_insert_with(|| proc.tells_children()) {
+            // The kernel's lists may lack somebody while others come and go.
+            self.unsettled = !nothing_new;
+            self.find_by_children(proc, joined);
+            return Ok(());
+        }
+        self.find_by_listing(proc, joined)
+    }
 
+    /// Where the kernel does not tell children: everybody's `stat`, once.
+    fn find_by_listing(&mut self, proc: &Proc, joined: &mut Vec<Joined>) -> Result<(), Error> {
         let mut pids = std::mem::take(&mut self.pids);
         proc.pids(&mut pids)?;
         self.forget_absent(&pids);
@@ -205,23 +232,7 @@ impl Tree {
             let mut rest = Vec::with_capacity(before);
             for (pid, kinship) in fresh {
                 if self.is_ours(pid, &kinship, &sessions) {
-                    self.members.insert(pid, kinship.start);
-                    self.roots.retain(|root| *root != pid);
-                    for founded in [kinship.session, kinship.group] {
-                        if founded == pid {
-                            self.founded.insert(pid);
-                        }
-                    }
-                    joined.push(Joined {
-                        id: ProcId {
-                            pid,
-                            start: kinship.start,
-                        },
-                        parent: self.members.get(&kinship.parent).map(|start| ProcId {
-                            pid: kinship.parent,
-                            start: *start,
-                        }),
-                    });
+                    joined.push(self.take_in(pid, &kinship));
                 } else {
                     rest.push((pid, kinship));
                 }
@@ -247,9 +258,29 @@ impl Tree {
         }
     }
 
+    fn take_in(&mut self, pid: u32, kinship: &Kinship) -> Joined {
+        let start = kinship.start;
+        self.members.insert(pid, start);
+        self.roots.retain(|root| *root != pid);
+        if kinship.session == pid || kinship.group == pid {
+            self.founded.insert(pid, start);
+        }
+        let parent = self.members.get(&kinship.parent).map(|start| ProcId {
+            pid: kinship.parent,
+            start: *start,
+        });
+        Joined {
+            id: ProcId { pid, start },
+            parent,
+        }
+    }
+
+    fn is_helper(&self, pid: u32) -> bool {
+        Some(pid) == self.subreaper || self.helpers.contains(&pid)
+    }
+
     fn is_ours(&self, pid: u32, kinship: &Kinship, fresh_sessions: &HashMap<u32, u32>) -> bool {
-        let helper = Some(pid) == self.subreaper || self.helpers.contains(&pid);
-        if kinship.kernel || kinship.ended || helper {
+        if kinship.kernel || kinship.ended || self.is_helper(pid) {
             return false;
         }
         if self.roots.contains(&pid)
@@ -258,7 +289,7 @@ impl Tree {
         {
             return true;
         }
-        let founded_by_us = |leader: u32| leader != pid && self.founded.contains(&leader);
+        let founded_by_us = |leader: u32| leader != pid && self.founded.contains_key(&leader);
         if !founded_by_us(kinship.session) && !founded_by_us(kinship.group) {
             return false;
         }
@@ -274,162 +305,4 @@ impl Tree {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::proc::fixture::{Fake, Fixture};
-
-    /// A tree over a fixture; `update` gives the pids that joined.
-    struct Case {
-        fixture: Fixture,
-        tree: Tree,
-    }
-
-    impl Case {
-        fn new(roots: &[u32], subreaper: Option<u32>, fakes: &[Fake]) -> Case {
-            let fixture = Fixture::new();
-            for fake in fakes {
-                fixture.put(fake);
-            }
-            Case {
-                fixture,
-                tree: Tree::new(roots, subreaper),
-            }
-        }
-
-        fn update(&mut self) -> Vec<u32> {
-            let mut joined = Vec::new();
-            self.tree.update(&self.fixture.proc(), &mut joined).unwrap();
-            joined.iter().map(|joined| joined.id.pid).collect()
-        }
-    }
-
-    fn fake(pid: u32, parent: u32) -> Fake {
-        Fake::new(pid, parent, &["python", "train.py"])
-    }
-
-    #[test]
-    fn children_join_even_when_listed_before_their_parents() {
-        // Pid numbers have come round: the child's is the smallest.
-        let mut case = Case::new(
-            &[500],
-            None,
-            &[
-                fake(1, 0),
-                fake(20, 90),
-                fake(90, 500),
-                fake(500, 1),
-                fake(600, 1),
-            ],
-        );
-        let joined = case.update();
-        assert_eq!(joined, [500, 90, 20]);
-        case.fixture.put(&fake(700, 20));
-        assert_eq!(case.update(), [700]);
-    }
-
-    #[test]
-    fn orphans_join_by_the_subreaper_or_by_a_session_that_a_member_founded() {
-        let mut orphan = fake(30, 7);
-        orphan.session = 29;
-        let mut case = Case::new(
-            &[10],
-            Some(7),
-            &[fake(1, 0), fake(7, 1), fake(10, 7), orphan],
-        );
-        assert_eq!(case.update(), [10, 30]);
-
-        let mut daemon = fake(31, 1);
-        daemon.session = 10;
-        let mut stranger = fake(32, 1);
-        stranger.session = 29;
-        let mut case = Case::new(&[10], None, &[fake(1, 0), fake(10, 1), daemon, stranger]);
-        assert_eq!(case.update(), [10, 31]);
-    }
-
-    #[test]
-    fn the_session_leader_between_keeper_and_job_is_not_ours() {
-        let fakes = [
-            fake(1, 0),
-            fake(7, 1),
-            fake(8, 7),
-            fake(10, 8),
-            fake(11, 10),
-        ];
-        let mut case = Case::new(&[10], Some(7), &fakes);
-        case.tree = case.tree.without(&[8]);
-        assert_eq!(case.update(), [10, 11]);
-    }
-
-    #[test]
-    fn the_other_half_of_a_pipe_is_not_ours() {
-        let shell = fake(5, 1);
-        let mut train = fake(10, 5);
-        train.session = 5;
-        let mut tee = fake(11, 5);
-        (tee.session, tee.group) = (5, 10);
-        let mut case = Case::new(&[10], None, &[fake(1, 0), shell, train, tee]);
-        assert_eq!(case.update(), [10]);
-    }
-
-    #[test]
-    fn a_reused_pid_is_another_process() {
-        let mut case = Case::new(
-            &[10],
-            None,
-            &[fake(1, 0), fake(10, 1), fake(11, 10), fake(40, 1)],
-        );
-        assert_eq!(case.update(), [10, 11]);
-        // A member's pid comes again, for a stranger.
-        case.tree.left(ProcId {
-            pid: 11,
-            start: 1011,
-        });
-        let mut again = fake(11, 1);
-        again.start = 9000;
-        case.fixture.put(&again);
-        assert!(case.update().is_empty());
-        assert!(!case.tree.contains(11));
-        // A stranger's pid comes again, for one of ours: seen when its turn comes.
-        let mut ours = fake(40, 10);
-        ours.start = 9001;
-        case.fixture.put(&ours);
-        let laps: Vec<u32> = (0..3).flat_map(|_| case.update()).collect();
-        assert_eq!(laps, [40]);
-    }
-
-    #[test]
-    fn a_child_whose_parent_vanished_is_read_again() {
-        let mut case = Case::new(
-            &[10],
-            Some(7),
-            &[fake(1, 0), fake(7, 1), fake(10, 7), fake(30, 29)],
-        );
-        assert_eq!(case.update(), [10], "its parent 29 is nowhere to be seen");
-        case.fixture.put(&fake(30, 7));
-        assert_eq!(case.update(), [30]);
-    }
-
-    #[test]
-    fn a_member_that_has_ended_does_not_join_again() {
-        let mut case = Case::new(&[10], None, &[fake(1, 0), fake(10, 1), fake(11, 10)]);
-        case.update();
-        let dead = std::fs::read_to_string(case.fixture.root().join("11/stat")).unwrap();
-        case.fixture.write("11/stat", dead.replace(") S ", ") Z "));
-        case.tree.left(ProcId {
-            pid: 11,
-            start: 1011,
-        });
-        assert!(case.update().is_empty());
-    }
-
-    #[test]
-    fn nothing_is_listed_while_no_pid_was_given_out() {
-        let mut case = Case::new(&[10], None, &[fake(1, 0), fake(10, 1)]);
-        case.fixture.write("loadavg", "0.1 0.1 0.1 1/100 500\n");
-        assert_eq!(case.update(), [10]);
-        case.fixture.put(&fake(11, 10));
-        assert!(case.update().is_empty(), "the counter has not moved");
-        case.fixture.write("loadavg", "0.1 0.1 0.1 1/100 501\n");
-        assert_eq!(case.update(), [11]);
-    }
-}
+mod tests;

@@ -105,6 +105,33 @@ print('ready', flush=True); input()
     kill(orphan.unwrap());
 }
 
+#[test]
+fn an_orphan_from_before_we_came_joins_by_its_session() {
+    let mut job = Job::python(
+        "
+import os, time
+if os.getsid(0) != os.getpid():
+    os.setsid()
+if os.fork() == 0:
+    orphan = os.fork()
+    if orphan == 0:
+        time.sleep(1000)
+    print(orphan, flush=True)
+    os._exit(0)
+os.wait()
+print('ready', flush=True); input()
+",
+    );
+    let orphan: u32 = job.until("ready").parse().unwrap();
+    let mut eye = Eye::on(Options::new(vec![job.pid()]));
+    eye.tick();
+    let pids: Vec<u32> = eye.sample.readings.iter().map(|r| r.id.pid).collect();
+    assert_eq!(pids.len(), 2, "{pids:?}");
+    assert!(pids.contains(&orphan) && pids.contains(&job.pid()));
+    let orphan = rustix::process::Pid::from_raw(orphan as i32).unwrap();
+    rustix::process::kill_process(orphan, rustix::process::Signal::KILL).unwrap();
+}
+
 /// Looks at a process as another user would: the test starts itself again without rights.
 #[test]
 fn without_rights_the_counters_are_read_and_the_rest_is_a_gap() {

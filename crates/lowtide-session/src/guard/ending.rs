@@ -12,6 +12,7 @@ use lowtide_core::units::show_duration;
 use rustix::process::Signal;
 
 use crate::failure::code::RESUMABLE;
+use crate::fault;
 use crate::watch::Watch;
 
 use super::checkpoints::{Checkpoint, Checkpoints};
@@ -54,8 +55,15 @@ impl Guard {
         mortem: Option<&PostMortem>,
     ) -> Next {
         let asked = self.asked.is_some();
-        let decided = contained(|| self.decide(watch, exit, mortem));
-        decided.unwrap_or_else(|panic| self.after_failure(watch, exit, asked, &panic))
+        let decided = contained(|| {
+            fault::panic_if_named("ended");
+            self.decide(watch, exit, mortem)
+        });
+        decided.unwrap_or_else(|panic| {
+            let unfinished =
+                (asked || ran_out(mortem)) && !self.interrupted && !is_done(watch, exit);
+            self.after_failure(watch, exit, asked, unfinished, &panic)
+        })
     }
 
     /// The guard's own code has failed, after the job's end.
@@ -64,23 +72,48 @@ impl Guard {
         watch: &mut Watch,
         exit: Option<Exit>,
         asked: bool,
+        unfinished: bool,
         panic: &str,
     ) -> Next {
+        const WHILE: &str = "decided what follows";
         self.asked = None;
-        let known = self.known.clone().filter(|_| asked && !self.interrupted);
-        let then = match &known {
-            Some(_) => "it goes on from the last checkpoint that it knows",
-            None => "it does not start the job again",
+        let code = exit.map_or(1, Exit::code);
+        if !unfinished {
+            tell_failed(watch, WHILE, panic, "the job has ended, and is let go");
+            return Next::Done(code);
+        }
+        let code = if asked { RESUMABLE } else { code };
+        let Some(known) = self.what_is_known() else {
+            let then = "no checkpoint is known, so the job is not started again";
+            tell_failed(watch, WHILE, panic, then);
+            watch.teller().hint(
+                "your checkpoints were not touched: start the job again yourself from the newest one",
+            );
+            return Next::Done(code);
         };
-        tell_failed(watch, "decided what follows", panic, then);
-        let code = if asked {
-            RESUMABLE
-        } else {
-            exit.map_or(1, Exit::code)
-        };
-        let again = known
-            .and_then(|known| contained(|| self.restart(watch, exit, asked, Some(&known))).ok());
-        again.unwrap_or(Next::Done(code))
+        let then = "it goes on from the last checkpoint that it knows";
+        tell_failed(watch, WHILE, panic, then);
+        let again = contained(|| self.restart(watch, exit, asked, Some(&known)));
+        again.unwrap_or_else(|panic| {
+            let then = format!("the job is not started again from {}", known.path.display());
+            tell_failed(watch, "prepared the next attempt", &panic, &then);
+            Next::Done(code)
+        })
+    }
+
+    /// What the job can go on from when the usual way has failed: the newest that a look finds now, if that does not
+    /// fail as well, else what was found or used before.
+    fn what_is_known(&self) -> Option<Checkpoint> {
+        let found = contained(|| {
+            fault::panic_if_named("look");
+            self.plan.places.look(self.since.earliest())
+        });
+        let newest = found
+            .ok()
+            .and_then(|found| found.complete.into_iter().next());
+        newest
+            .or_else(|| self.known.clone())
+            .or_else(|| self.resumed.clone())
     }
 
     /// Decides what follows. `exit` is none for a job that is not our child: only its parent learns it.
@@ -96,14 +129,10 @@ impl Guard {
             self.count(watch);
             return Next::Done(exit.map_or(1, Exit::code));
         }
-        let ran_out = mortem.is_some_and(|found| {
-            matches!(found.cause, Cause::GroupOom { .. } | Cause::NodeOom { .. })
-        });
+        let ran_out = ran_out(mortem);
         let total = watch.run.total_steps().filter(|total| *total > 0);
-        let all_steps =
-            total.is_some_and(|total| watch.policy().step_of_this_attempt() >= Some(total));
-        let done = all_steps && matches!(exit, None | Some(Exit::Code(0)));
-        if done || (asked.is_none() && !ran_out) {
+        let all_steps = all_steps(watch);
+        if is_done(watch, exit) || (asked.is_none() && !ran_out) {
             let Some(exit) = exit else {
                 return self.ended_unseen(watch, total, all_steps);
             };
@@ -379,6 +408,21 @@ impl Guard {
             self.tell(watch, &format!("skipped {more} more"));
         }
     }
+}
+
+fn ran_out(mortem: Option<&PostMortem>) -> bool {
+    mortem
+        .is_some_and(|found| matches!(found.cause, Cause::GroupOom { .. } | Cause::NodeOom { .. }))
+}
+
+/// The attempt has come to the last step of the run.
+fn all_steps(watch: &Watch) -> bool {
+    let total = watch.run.total_steps().filter(|total| *total > 0);
+    total.is_some_and(|total| watch.policy().step_of_this_attempt() >= Some(total))
+}
+
+fn is_done(watch: &Watch, exit: Option<Exit>) -> bool {
+    all_steps(watch) && matches!(exit, None | Some(Exit::Code(0)))
 }
 
 /// Why a job is not started again.

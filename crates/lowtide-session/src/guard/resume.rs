@@ -125,5 +125,10 @@ mod tests {
             Resume::known(&words("python -m train"), folder.path()),
             None
         );
+        // Whoever opens this one as a file waits for ever.
+        let pipe = folder.path().join("pipe.py");
+        let mode = rustix::fs::Mode::from_raw_mode(0o600);
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+        assert_eq!(Resume::known(&words("python pipe.py"), folder.path()), None);
     }
 }

@@ -6,7 +6,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -15,6 +15,7 @@ use anyhow::Result;
 use lowtide_core::process::ProcId;
 use lowtide_sys::proc::Proc;
 use lowtide_sys::signal::start_time;
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 
 use crate::environment::{variable, variables};
 use crate::failure::Failure;
@@ -188,17 +189,27 @@ fn stream(proc: &Proc, pid: u32, number: u32) -> Option<File> {
         // What came through a pipe was read.
         return File::open("/dev/null").ok();
     }
-    OpenOptions::new()
+    // One with a name that nobody reads any more would be waited for.
+    let never_waits = (OFlags::NONBLOCK | OFlags::NOCTTY).bits() as i32;
+    let file = OpenOptions::new()
         .read(input)
         .append(!input)
+        .custom_flags(never_waits)
         .open(path)
-        .ok()
+        .ok()?;
+    // The job writes to it as it did before.
+    let flags = fcntl_getfl(&file).ok()?;
+    fcntl_setfl(&file, flags - OFlags::NONBLOCK).ok()?;
+    Some(file)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::os::fd::AsRawFd;
+
     use super::*;
     use proptest::prelude::*;
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
 
     #[test]
     fn what_a_dead_guard_left_is_told_from_the_users_own() {
@@ -226,6 +237,36 @@ mod tests {
         let here = Path::new("/");
         assert!(runs("sh", here, &env) && runs("bin/sh", here, &env));
         assert!(!runs("trainer: epoch 3", here, &env) && !runs("/bin", here, &env));
+    }
+
+    #[test]
+    fn a_pipe_that_nobody_reads_is_not_waited_for() {
+        let proc = Proc::at("/proc").unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("pipe");
+        let (how, mode) = (
+            OFlags::CLOEXEC | OFlags::NONBLOCK,
+            Mode::from_raw_mode(0o600),
+        );
+        mknodat(CWD, &path, FileType::Fifo, mode, 0).unwrap();
+        let reader = rustix::fs::open(&path, how | OFlags::RDONLY, mode).unwrap();
+        let writer = rustix::fs::open(&path, how | OFlags::WRONLY, mode).unwrap();
+        let number = writer.as_raw_fd() as u32;
+        let again = stream(&proc, std::process::id(), number).expect("somebody reads it");
+        let flags = fcntl_getfl(&again).unwrap();
+        assert!(
+            !flags.contains(OFlags::NONBLOCK),
+            "the job would not expect that"
+        );
+        drop((reader, again));
+        let (tell, told) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            let found = stream(&proc, std::process::id(), writer.as_raw_fd() as u32);
+            let _ = tell.send(found.is_some());
+        });
+        // Patience for a busy machine: what hangs hangs for ever.
+        let found = told.recv_timeout(std::time::Duration::from_secs(60));
+        assert_eq!(found, Ok(false));
     }
 
     proptest! {

@@ -21,7 +21,8 @@ use super::link::{Link, Received, pair};
 use super::relay::{Delivery, Relay, Stands};
 use super::routes::Routes;
 use super::start::{self, Orders, Part, failed};
-use super::wire::{LONGEST_PIECE, Message, Order, Stream};
+use super::wire::{LONGEST_PIECE, Message, Order, Route, Stream};
+use crate::fault;
 
 /// How often to look whether the shell gave us the terminal back. `fg` of a job that runs in the background sends
 /// no signal; half a second is about the time to start typing.
@@ -93,8 +94,9 @@ impl Keeper {
         };
         let started = match apart {
             Some(own) => start_at_terminal(orders, own, job)?,
-            None => start_beside(&orders, job)?,
+            None => start_beside(&orders, job, (stdout, stderr))?,
         };
+        fault::kill_if_named("keeper");
         watcher.tell(
             Message::Started {
                 pid: started.main.as_raw_nonzero().get() as u32,
@@ -461,7 +463,16 @@ fn dress(command: &mut std::process::Command, [stdin, stdout, stderr]: Streams) 
 }
 
 /// The job as our child, in our session.
-fn start_beside(orders: &Orders, streams: Streams) -> io::Result<StartedJob> {
+fn start_beside(
+    orders: &Orders,
+    streams: Streams,
+    (stdout, stderr): (Route, Route),
+) -> io::Result<StartedJob> {
+    let born = Message::Born {
+        pid: 0,
+        stdout,
+        stderr,
+    };
     let mut command = orders.command();
     // Without us it would print to nobody, and is told so. Output in files is its own and needs us not.
     let [_, stdout, stderr] = &streams;
@@ -470,6 +481,7 @@ fn start_beside(orders: &Orders, streams: Streams) -> io::Result<StartedJob> {
     Start {
         mask: orders.mask,
         parent_death: carried.then(|| Signal::HUP.as_raw()),
+        announce: Some((orders.socket.try_clone()?, born.encode())),
         ..Start::default()
     }
     .apply(&mut command);

@@ -197,7 +197,18 @@ fn start_keeper(launch: Launch, mask: SignalSet) -> Result<Started, StartError> 
     command.envs(launch.env);
     let child = command.spawn().map_err(keeper)?;
     drop(command);
-    match first_word(&ours).map_err(keeper)? {
+    let mut born = None;
+    let word = loop {
+        match first_word(&ours).map_err(keeper)? {
+            Some(Message::Born {
+                pid,
+                stdout,
+                stderr,
+            }) => born = Some((pid, (stdout, stderr))),
+            word => break word,
+        }
+    };
+    match word {
         Some(Message::Started {
             pid,
             leader,
@@ -219,6 +230,14 @@ fn start_keeper(launch: Launch, mask: SignalSet) -> Result<Started, StartError> 
                 }
             }
             _ => keeper(io::Error::other(what)),
+        }),
+        // It was killed before it could tell, and the job runs: what follows is as after any end of a keeper.
+        None if let Some((pid, routes)) = born => Ok(Started {
+            link: Link::new(ours),
+            pid,
+            leader: None,
+            keeper: child,
+            routes,
         }),
         _ => Err(keeper(io::Error::other("it ended before the job began"))),
     }
@@ -393,7 +412,8 @@ impl Handle {
                 self.ended = true;
                 Some(Event::Exited(exit))
             }
-            Some(Message::Started { .. } | Message::Failed { .. }) | None => None,
+            Some(Message::Born { .. } | Message::Started { .. } | Message::Failed { .. })
+            | None => None,
         })
     }
 

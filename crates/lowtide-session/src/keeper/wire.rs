@@ -26,6 +26,13 @@ pub(crate) enum Route {
 /// From the keeper to the watcher, and from the session leader to the keeper.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Message {
+    /// The job itself, before it becomes its program: should the keeper die now, it is known all the same.
+    /// [`Message::Started`] or [`Message::Failed`] follows.
+    Born {
+        pid: u32,
+        stdout: Route,
+        stderr: Route,
+    },
     Started {
         pid: u32,
         /// The session leader, when the job has a terminal of its own.
@@ -88,11 +95,22 @@ const CONTINUED: u8 = 6;
 const EXITED: u8 = 7;
 const SCREEN: u8 = 8;
 const KEYS: u8 = 9;
+const BORN: u8 = 10;
 
 impl Message {
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut out = Vec::new();
         match self {
+            // The pid stands where `Start::announce` puts it.
+            Message::Born {
+                pid,
+                stdout,
+                stderr,
+            } => {
+                out.push(BORN);
+                out.extend(pid.to_le_bytes());
+                out.extend([*stdout as u8, *stderr as u8]);
+            }
             Message::Started {
                 pid,
                 leader,
@@ -144,6 +162,11 @@ impl Message {
     pub(super) fn decode(packet: &[u8]) -> Option<Self> {
         let (kind, rest) = packet.split_first()?;
         Some(match *kind {
+            BORN => Message::Born {
+                pid: u32::from_le_bytes(array(rest)?),
+                stdout: route(*rest.get(4)?)?,
+                stderr: route(*rest.get(5)?)?,
+            },
             STARTED => Message::Started {
                 pid: u32::from_le_bytes(array(rest)?),
                 leader: Some(u32::from_le_bytes(array(&rest[4..])?)).filter(|pid| *pid != 0),
@@ -262,6 +285,11 @@ mod tests {
             stderr: Route::Terminal,
         };
         for message in [
+            Message::Born {
+                pid: 7,
+                stdout: Route::File,
+                stderr: Route::Unread,
+            },
             started(None),
             started(Some(u32::MAX)),
             Message::Failed {

@@ -213,7 +213,10 @@ impl Watch {
             .as_ref()
             .map(|new| {
                 Recorder::start(&new.dir, header, move |notice| {
-                    voice.say(&notice.to_string())
+                    voice.say(&notice.to_string());
+                    if let Some(hint) = notice.hint() {
+                        voice.hint(hint);
+                    }
                 })
             })
             .transpose()?;

@@ -10,6 +10,15 @@ pub(crate) struct Fixture {
     directory: tempfile::TempDir,
 }
 
+/// What `getpgid` and `getsid` answer for a fake process.
+const FOUNDERS: &str = "founders";
+
+pub(super) fn founders(proc: &Proc, pid: u32) -> Option<(u32, u32)> {
+    let text = fs::read_to_string(proc.path(pid, FOUNDERS)).ok()?;
+    let (group, session) = text.trim().split_once(' ')?;
+    Some((group.parse().ok()?, session.parse().ok()?))
+}
+
 /// One fake process; the defaults are those of a small program.
 #[derive(Clone, Debug)]
 pub(crate) struct Fake {
@@ -121,5 +130,34 @@ impl Fixture {
         self.write(&format!("{pid}/maps"), &fake.maps);
         self.write(&format!("{pid}/comm"), format!("{comm}\n"));
         self.write(&format!("{pid}/task/{pid}/comm"), format!("{comm}\n"));
+        self.write(&format!("{pid}/{FOUNDERS}"), format!("{group} {session}\n"));
+    }
+
+    /// From here on the kernel tells children.
+    pub(crate) fn tell_children(&self) {
+        self.write("thread-self/children", "");
+    }
+
+    /// What the process's threads made: a list for each, the first by its main thread.
+    pub(crate) fn children(&self, pid: u32, by_thread: &[&[u32]]) {
+        for (at, children) in by_thread.iter().enumerate() {
+            let thread = pid as usize + at;
+            let list: String = children.iter().map(|child| format!("{child} ")).collect();
+            self.write(&format!("{pid}/task/{thread}/children"), list);
+        }
+    }
+
+    /// Whoever reads this file of the process waits for ever.
+    pub(crate) fn hang(&self, pid: u32, file: &str) {
+        let path = self.root().join(format!("{pid}/{file}"));
+        let _ = fs::remove_file(&path);
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            &path,
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::from_raw_mode(0o600),
+            0,
+        )
+        .unwrap();
     }
 }

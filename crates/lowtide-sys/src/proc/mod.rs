@@ -105,6 +105,51 @@ impl Proc {
         Ok(())
     }
 
+    /// Whether the kernel lists the children of a process (CONFIG_PROC_CHILDREN).
+    pub(crate) fn tells_children(&self) -> bool {
+        self.open_global("thread-self/children").is_ok()
+    }
+
+    /// The children of a process: each thread has those that it made. While some of them end, others
+    /// may be left out.
+    pub(crate) fn children(&self, pid: u32, out: &mut Vec<u32>) -> Result<(), Errno> {
+        out.clear();
+        let mut buffer = Vec::new();
+        let mut name = NameBuffer::new();
+        let mut failed = None;
+        each_name(&self.open(pid, "task")?, |thread| {
+            let Some(thread) = number(thread) else {
+                return;
+            };
+            let read = (self.open_name(name.thread_file(pid, thread, "children")))
+                .and_then(|file| read_all(&file, &mut buffer));
+            match read {
+                Ok(()) => {
+                    let pids = words(&buffer).filter_map(number);
+                    out.extend(pids.filter_map(|pid| u32::try_from(pid).ok()));
+                }
+                // A thread that ended has handed its children to another.
+                Err(errno) => failed = Some(errno),
+            }
+        })?;
+        failed.map_or(Ok(()), Err)
+    }
+
+    /// The process's group and session. By system calls, which wait for nobody: to read `stat` of a
+    /// process that hangs may take as long as it hangs.
+    pub(crate) fn founders(&self, pid: u32) -> Option<(u32, u32)> {
+        #[cfg(test)]
+        if self.root != Path::new("/proc") {
+            return fixture::founders(self, pid);
+        }
+        let pid = i32::try_from(pid).ok()?;
+        // Not by rustix: it takes the answer for a pid, and that is 0 for a leader outside of our pid
+        // namespace.
+        // SAFETY: plain numbers.
+        let (group, session) = unsafe { (libc::getpgid(pid), libc::getsid(pid)) };
+        Some((u32::try_from(group).ok()?, u32::try_from(session).ok()?))
+    }
+
     /// How many entries a directory such as `PID/fd` has.
     pub fn count(&self, pid: u32, directory: &str) -> Result<u32, Errno> {
         let mut entries = 0;
@@ -209,11 +254,19 @@ impl NameBuffer {
     }
 
     fn pid_file(&mut self, pid: u32, file: &str) -> &str {
+        self.name(format_args!("{pid}/{file}"))
+    }
+
+    fn thread_file(&mut self, pid: u32, thread: u64, file: &str) -> &str {
+        self.name(format_args!("{pid}/task/{thread}/{file}"))
+    }
+
+    fn name(&mut self, words: std::fmt::Arguments<'_>) -> &str {
         use std::io::Write;
         let room = self.bytes.len();
         let mut rest = &mut self.bytes[..];
         // All our names fit; one that does not would be cut and then not found.
-        let _ = write!(rest, "{pid}/{file}");
+        let _ = rest.write_fmt(words);
         let used = room - rest.len();
         std::str::from_utf8(&self.bytes[..used]).unwrap_or_default()
     }

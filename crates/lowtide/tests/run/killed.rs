@@ -52,14 +52,17 @@ fn rounds(one: impl Fn(&Path, usize) + Sync) {
 
 /// Whether a tick is on the disk: lowtide and its keeper know of each other and of the job.
 pub(crate) fn watches(home: &Path) -> bool {
+    ticks_on_disk(home) > 0
+}
+
+/// How many ticks a reader finds now; the file may be growing.
+pub(crate) fn ticks_on_disk(home: &Path) -> usize {
     let runs = std::fs::read_dir(home.join("runs")).into_iter().flatten();
-    let mut files = runs.flatten().map(|run| run.path().join(FILE_NAME));
-    files.any(|file| {
-        let entries = Recording::open(&file).into_iter().flatten().flatten();
-        entries
-            .into_iter()
-            .any(|entry| matches!(entry, Entry::Sample(_)))
-    })
+    let files = runs.flatten().map(|run| run.path().join(FILE_NAME));
+    files
+        .flat_map(|file| Recording::open(&file).into_iter().flatten().flatten())
+        .filter(|entry| matches!(entry, Entry::Sample(_)))
+        .count()
 }
 
 /// Every tick that was recorded is there, in order. A watcher that died before its first tick leaves

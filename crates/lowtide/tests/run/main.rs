@@ -5,6 +5,8 @@ mod common;
 
 mod attach;
 mod ended;
+#[cfg(debug_assertions)]
+mod faults;
 mod hostile;
 mod inherited;
 mod killed;

@@ -7,7 +7,7 @@ use std::process::Stdio;
 use lowtide_sys::sigwait::{send, send_group};
 
 use crate::common::{Reader, Starts, User, is_over, keeper_of, run, until};
-use crate::killed::{ticks_recorded, watches};
+use crate::killed::{ticks_on_disk, ticks_recorded, watches};
 
 const USR1: i32 = 10;
 const TERM: i32 = 15;
@@ -161,6 +161,7 @@ fn a_job_that_prints_to_files_outlives_its_keeper_and_keeps_its_code() {
 fn a_job_that_prints_to_files_outlives_watcher_and_keeper() {
     let home = tempfile::tempdir().unwrap();
     let (mut lowtide, keeper) = printing_to_a_file(home.path());
+    let seen = some_ticks(home.path());
     send(lowtide.id(), 9).unwrap();
     lowtide.wait().unwrap();
     send(keeper, 9).unwrap();
@@ -169,7 +170,18 @@ fn a_job_that_prints_to_files_outlives_watcher_and_keeper() {
     until("the job's end", || fs::read(home.path().join("done")).ok());
     let text = fs::read_to_string(home.path().join("out")).unwrap();
     assert_eq!(text, "ready\nlast\n");
-    ticks_recorded(home.path());
+    assert!(ticks_recorded(home.path()) >= seen);
+}
+
+/// Waits for ticks to come, one after the other: each is on the disk before the job's end. How many they are.
+fn some_ticks(home: &std::path::Path) -> usize {
+    let mut seen = 0;
+    for _ in 0..5 {
+        seen = until("the next tick", || {
+            Some(ticks_on_disk(home)).filter(|ticks| *ticks > seen)
+        });
+    }
+    seen
 }
 
 #[test]
@@ -180,9 +192,10 @@ fn killing_watcher_and_keeper_hangs_up_a_job_on_a_pipe() {
     let mut reader = Reader::new(lowtide.stdout.take().unwrap());
     reader.until("ready");
     let keeper = keeper_of(lowtide.id());
+    let seen = some_ticks(home.path());
     send(lowtide.id(), 9).unwrap();
     lowtide.wait().unwrap();
     send(keeper, 9).unwrap();
     until("the hangup", || fs::read(home.path().join("hup")).ok());
-    ticks_recorded(home.path());
+    assert!(ticks_recorded(home.path()) >= seen);
 }
