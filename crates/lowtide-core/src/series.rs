@@ -119,6 +119,8 @@ pub struct Series {
     origin: f64,
     count: u64,
     skipped: u64,
+    /// The most that was there, beside the points.
+    stood: f64,
     /// The most that may have been there, between points too.
     highest: f64,
 }
@@ -133,6 +135,7 @@ impl Series {
             origin: 0.0,
             count: 0,
             skipped: 0,
+            stood: 0.0,
             highest: 0.0,
         }
     }
@@ -182,10 +185,20 @@ impl Series {
         self.highest = self.highest.max(bytes);
     }
 
-    /// How far above all points it may have stood.
+    /// It stood this high, at a moment that says nothing of its floor.
+    pub(crate) fn stood_at(&mut self, bytes: f64) {
+        self.stood = self.stood.max(bytes);
+    }
+
+    /// The highest that was seen.
+    pub(crate) fn peak(&self) -> f64 {
+        let crests = self.buckets.iter().map(|bucket| bucket.crest);
+        crests.fold(self.stood, f64::max)
+    }
+
+    /// How far above that it may have stood.
     pub(crate) fn unseen(&self) -> f64 {
-        let seen = self.buckets.iter().map(|b| b.crest).fold(0.0, f64::max);
-        (self.highest - seen).max(0.0)
+        (self.highest - self.peak()).max(0.0)
     }
 
     /// A point that is not the newest: several samples in one step, or a clock that was set back.

@@ -58,7 +58,7 @@ pub(crate) fn of(
     pace: Option<f64>,
 ) -> Option<Outlook> {
     let last = series.buckets().last()?.last;
-    let peak = series.buckets().iter().map(|b| b.crest).fold(0.0, f64::max);
+    let peak = series.peak();
     let ahead = Ahead {
         line,
         verdict,

@@ -185,6 +185,11 @@ impl Run {
             Entry::End { at, exit } => {
                 self.last_at = self.last_at.max(*at);
                 self.end = Some(*exit);
+                if let Some((_, look)) = self.pending.take() {
+                    let all = look.readings.iter();
+                    all.for_each(|reading| self.stood_at(reading));
+                    self.tree.stood_at(look.tree.as_f64(), 0.0);
+                }
             }
         }
     }
@@ -229,6 +234,7 @@ impl Run {
         let mut near = 0;
         for (nth, reading) in look.readings.iter().enumerate() {
             if !lives_on(reading.id, nth) {
+                self.stood_at(reading);
                 continue;
             }
             let Some(place) = self.processes.find(reading.id, near) else {
@@ -254,7 +260,9 @@ impl Run {
         if let Some(bytes) = gpu {
             self.gpu.get_or_insert_default().push(bytes, moment);
         }
-        if anybody {
+        if !anybody {
+            self.tree.stood_at(look.tree.as_f64(), 0.0);
+        } else {
             // What is left when everybody is gone is not what the job had left.
             if let Some(limit) = &look.limit {
                 self.others.push(moment.seconds, limit, look.tree);
@@ -262,6 +270,13 @@ impl Run {
             }
             let held = look.tree.as_f64();
             self.tree.push_up_to(held, highest_above, moment);
+        }
+    }
+
+    /// The last reading of a process: some of it may have been free already, so it held that much at least.
+    fn stood_at(&mut self, reading: &Reading) {
+        if let Some(track) = self.processes.get_mut(&reading.id) {
+            track.stood_at(reading);
         }
     }
 

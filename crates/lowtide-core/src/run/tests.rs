@@ -424,3 +424,36 @@ fn a_burst_that_no_sample_sees_may_be_needed() {
     let with_burst = seen + BURST - 20.0 * MB;
     assert!((needs.high - with_burst).abs() < MB, "{needs:?}");
 }
+
+/// What a growing job held last is what it needed, whether a look found nobody after it or none came any more;
+/// it says nothing of the floor, since some of it may have been free already.
+#[test]
+fn the_last_look_before_the_end_counts_as_needed() {
+    const STEP: f64 = 10.0 * MB;
+    for found_nobody in [true, false] {
+        let mut run = watch(60, |n| {
+            let grows = reading(1, 200.0 * MB + n as f64 * STEP, 0.0);
+            (grows, reading(2, 50.0 * MB, 0.0))
+        });
+        if found_nobody {
+            run.apply(&Entry::Sample(Sample {
+                seq: 60,
+                at: Micros(60_000_000),
+                ..Sample::default()
+            }));
+        }
+        run.apply(&Entry::End {
+            at: Micros(61_000_000),
+            exit: Some(Exit::Code(0)),
+        });
+        let last = 200.0 * MB + 59.0 * STEP;
+        let track = run.process(id(1)).unwrap();
+        assert_eq!(track.held.max, last);
+        assert_eq!(track.held.last, last - STEP);
+        assert_eq!(
+            run.verdict().outlook.unwrap().needs.value,
+            last + 50.0 * MB,
+            "{found_nobody}"
+        );
+    }
+}

@@ -34,6 +34,11 @@ impl Extremes {
         self.count += 1;
     }
 
+    /// It was as high as this at a moment that says nothing else.
+    fn stood_at(&mut self, value: f64) {
+        self.max = self.max.max(value);
+    }
+
     pub fn mean(&self) -> f64 {
         if self.count == 0 {
             0.0
@@ -80,6 +85,15 @@ impl BothAxes {
         if let Some(step) = moment.step {
             self.step.push(Point { x: step, ..point });
             self.step.may_have_stood_at(bytes + above);
+        }
+    }
+
+    /// The last look before the end: how high it stood counts, and nothing else, see [`super::Run::fold`].
+    pub(super) fn stood_at(&mut self, bytes: f64, above: f64) {
+        self.extremes.stood_at(bytes);
+        for series in [&mut self.time, &mut self.step] {
+            series.stood_at(bytes);
+            series.may_have_stood_at(bytes + above);
         }
     }
 }
@@ -240,6 +254,17 @@ impl ProcessTrack {
                 .push(bytes.as_f64(), moment);
         }
         above
+    }
+
+    /// The last reading before its end. One that was seen only once may be a fork that shows its parent's memory.
+    pub(super) fn stood_at(&mut self, reading: &Reading) {
+        let Some(before) = self.last else { return };
+        let held = reading.held().as_f64();
+        self.held.stood_at(held);
+        self.rss.stood_at(reading.rss().as_f64());
+        self.own.stood_at(own_share(reading).as_f64());
+        self.peak = self.peak.max(reading.peak);
+        self.lines.stood_at(held, stood_above(&before, reading));
     }
 
     /// Which kind of memory moved most since the first reading.
