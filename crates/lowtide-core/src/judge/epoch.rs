@@ -55,7 +55,7 @@ fn apart(ends: &[f64]) -> Vec<f64> {
 
 /// A run begins with an epoch if its first step is within this share of one. What it has not seen then is
 /// spread over the next epoch, where growth runs at that share of its pace: clearly slower.
-const AT_THE_START: f64 = 0.3;
+pub(super) const AT_THE_START: f64 = 0.3;
 
 impl Epoch {
     pub(crate) fn of(axis: Axis, context: &Context, line: &FloorLine) -> Option<Epoch> {

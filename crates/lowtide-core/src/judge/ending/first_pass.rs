@@ -24,7 +24,7 @@ pub(crate) fn unless_it_outlasts(
     tail: &Tail,
     epoch: Epoch,
 ) -> Option<Lack> {
-    let goes_on = outlasts(line, tail.from, epoch.end(), epoch.faded_at());
+    let goes_on = outlasts(line, tail.from, epoch.end(), epoch);
     (tail.from < epoch.end() && !goes_on).then(|| Lack {
         says: RULE.says(format!(
             "the epoch ended at {}; growth after it is not shown",
