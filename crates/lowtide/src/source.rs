@@ -171,7 +171,7 @@ fn replay(path: &Path, source: &str, said: &Said) -> Result<Judged> {
     })
 }
 
-#[cfg(test)]
+#[cfg(any(test, fuzzing))]
 pub(crate) fn from_bytes(bytes: &[u8], source: &str, said: &Said) -> Result<Judged> {
     from_feed(&mut Feed::bytes(bytes), source, said)
 }

@@ -31,7 +31,7 @@ pub(crate) struct Feed<'a> {
 }
 
 impl<'a> Feed<'a> {
-    #[cfg(test)]
+    #[cfg(any(test, fuzzing))]
     pub(crate) fn bytes(bytes: &'a [u8]) -> Feed<'a> {
         Feed::stream(bytes).expect("memory can be read")
     }
