@@ -1,6 +1,7 @@
 //! Each rule of the policy with a job for which it decides. Sizes are MB, times seconds.
 
 mod requests;
+mod warnings;
 
 use super::*;
 use crate::judge::judge;
@@ -391,103 +392,6 @@ fn a_lowered_limit_is_the_limit() {
 }
 
 #[test]
-fn a_request_that_is_not_served_becomes_term_and_then_kill() {
-    let mut job = ScriptedJob::new();
-    let (used, _) = job.until_decided(100, leak).unwrap();
-    let mut decided = Vec::new();
-    for second in 0..100 {
-        let ruling = job.tick(1.0, used);
-        if !matches!(ruling.decision, Decision::Watch | Decision::Warn) {
-            decided.push((second, ruling.decision));
-        }
-    }
-    let [(stop, Decision::Stop), (kill, Decision::Kill)] = decided[..] else {
-        panic!("{decided:?}");
-    };
-    // Steps of a second and no save seen: the least that is given, twice.
-    assert!((28..34).contains(&stop), "{stop}");
-    assert!((58..66).contains(&kill), "{kill}");
-}
-
-#[test]
-fn a_stopped_job_is_not_asked_and_its_grace_does_not_run() {
-    let mut job = ScriptedJob::new();
-    job.until_decided(30, leak);
-    job.stopped = true;
-    for _ in 0..10 {
-        assert_eq!(job.tick(1.0, 980.0).decision, Decision::Watch);
-    }
-    job.stopped = false;
-    let (used, _) = job.until_decided(10, |_| 940.0).unwrap();
-    job.stopped = true;
-    for _ in 0..500 {
-        assert_eq!(job.tick(1.0, used).decision, Decision::Watch);
-    }
-}
-
-#[test]
-fn a_clock_that_jumps_is_not_the_jobs_time() {
-    let mut job = ScriptedJob::new();
-    let (used, _) = job.until_decided(100, leak).unwrap();
-    assert_eq!(job.tick(7200.0, used).decision, Decision::Watch);
-}
-
-#[test]
-fn a_save_that_has_begun_is_let_to_its_end() {
-    let decided = |saves: bool| {
-        let mut job = ScriptedJob::new();
-        let (used, _) = job.until_decided(100, leak).unwrap();
-        job.step += 1;
-        job.mark(if saves { Phase::Save } else { Phase::Train });
-        (0..45).any(|_| job.tick(1.0, used).decision == Decision::Stop)
-    };
-    assert!(decided(false));
-    assert!(!decided(true));
-}
-
-#[test]
-fn a_job_that_has_saved_is_given_time_to_end() {
-    let mut job = ScriptedJob::new();
-    let (used, _) = job.until_decided(100, leak).unwrap();
-    job.step += 1;
-    job.mark(Phase::Save);
-    job.tick(1.0, used);
-    job.mark(Phase::Train);
-    for _ in 0..100 {
-        assert_eq!(job.tick(1.0, used).decision, Decision::Watch);
-    }
-    assert!((0..40).any(|_| job.tick(1.0, used).decision == Decision::Stop));
-}
-
-#[test]
-fn a_long_start_up_is_forgotten_with_the_first_step() {
-    let mut job = ScriptedJob::new();
-    for second in 0..60 {
-        job.tick(1.0, 100.0 + 8.0 * f64::from(second));
-    }
-    // The level of the model, and no growth at all.
-    assert_eq!(job.until_decided(60, |_| 860.0), None);
-}
-
-#[test]
-fn a_run_that_ends_in_the_next_step_is_not_asked() {
-    let mut job = ScriptedJob::new();
-    job.policy.mark(&Mark {
-        total_steps: Some(55),
-        ..Mark::default()
-    });
-    assert!(leak(54) > 930.0);
-    assert_eq!(
-        job.until_decided(55, |step| if step < 54 {
-            leak(step.min(50))
-        } else {
-            leak(step)
-        }),
-        None
-    );
-}
-
-#[test]
 fn pressure_is_a_reason_where_room_is_short() {
     let asked = |pressure: f32, level: f64| {
         let mut job = ScriptedJob::new();
@@ -523,82 +427,6 @@ fn restart_every_counts_steps_and_time_of_the_attempt() {
     };
     assert_eq!(decided_at(Every::Steps(20)), (21, 21));
     assert_eq!(decided_at(Every::Seconds(10.0)), (11, 11));
-}
-
-#[test]
-fn near_the_limit_is_told_once_and_again_after_it_was_left() {
-    let mut job = ScriptedJob::new();
-    job.policy = Policy::warning_only();
-    let warned = |job: &mut ScriptedJob, levels: &[f64]| {
-        let told = levels.iter().filter(|used| {
-            let ruling = job.tick(1.0, **used);
-            ruling.decision == Decision::Warn
-        });
-        told.count()
-    };
-    assert_eq!(warned(&mut job, &[880.0, 905.0, 895.0, 910.0, 950.0]), 1);
-    assert_eq!(warned(&mut job, &[870.0, 905.0]), 1);
-}
-
-#[test]
-fn a_leak_is_foretold_before_the_limit_is_near() {
-    let mut job = ScriptedJob::new();
-    job.policy = Policy::warning_only();
-    let mut told = Vec::new();
-    for step in 1..=40 {
-        let ruling = job.step(leak(step));
-        if ruling.decision == Decision::Warn {
-            told.push(ruling.why);
-        }
-        job.verdict = verdict(if step > 20 {
-            Class::Leak
-        } else {
-            Class::TooEarly
-        });
-        job.verdict.rate.per_minute = Some(600.0 * MB);
-        job.verdict.outlook = Some(does_not_fit());
-    }
-    let [text] = &told[..] else {
-        panic!("{told:?}")
-    };
-    assert!(
-        text.contains("steps") && text.contains("reached in"),
-        "{text}"
-    );
-}
-
-fn does_not_fit() -> Outlook {
-    let needs = Needs::new(2000.0 * MB, 1900.0 * MB, 2100.0 * MB);
-    Outlook {
-        ends_at: Some(200.0),
-        seconds: Some(160.0),
-        needs,
-        fits: Some(Fits::No),
-        futures: Vec::new(),
-        later: Vec::new(),
-        others: None,
-        others_hold: None,
-        says: String::new(),
-    }
-}
-
-/// Other jobs that start fill the machine; this one is flat, or fits whatever they do.
-#[test]
-fn what_others_take_is_no_growth_of_this_job() {
-    for (per_minute, fits) in [(0.0, Fits::No), (600.0, Fits::Yes)] {
-        let mut job = ScriptedJob::new();
-        job.policy = Policy::warning_only();
-        for step in 1..=40 {
-            let ruling = job.step(leak(step));
-            assert_eq!(ruling.decision, Decision::Watch, "{}", ruling.why);
-            job.verdict = verdict(Class::Leak);
-            job.verdict.rate.per_minute = Some(per_minute * MB);
-            job.verdict.outlook = Some(Outlook {
-                fits: Some(fits),
-                ..does_not_fit()
-            });
-        }
-    }
 }
 
 #[test]

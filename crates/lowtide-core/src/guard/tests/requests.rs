@@ -145,3 +145,100 @@ fn who_was_asked_is_not_killed_below_the_limit_of_a_group() {
         used += 20.0;
     }
 }
+
+#[test]
+fn a_request_that_is_not_served_becomes_term_and_then_kill() {
+    let mut job = ScriptedJob::new();
+    let (used, _) = job.until_decided(100, leak).unwrap();
+    let mut decided = Vec::new();
+    for second in 0..100 {
+        let ruling = job.tick(1.0, used);
+        if !matches!(ruling.decision, Decision::Watch | Decision::Warn) {
+            decided.push((second, ruling.decision));
+        }
+    }
+    let [(stop, Decision::Stop), (kill, Decision::Kill)] = decided[..] else {
+        panic!("{decided:?}");
+    };
+    // Steps of a second and no save seen: the least that is given, twice.
+    assert!((28..34).contains(&stop), "{stop}");
+    assert!((58..66).contains(&kill), "{kill}");
+}
+
+#[test]
+fn a_stopped_job_is_not_asked_and_its_grace_does_not_run() {
+    let mut job = ScriptedJob::new();
+    job.until_decided(30, leak);
+    job.stopped = true;
+    for _ in 0..10 {
+        assert_eq!(job.tick(1.0, 980.0).decision, Decision::Watch);
+    }
+    job.stopped = false;
+    let (used, _) = job.until_decided(10, |_| 940.0).unwrap();
+    job.stopped = true;
+    for _ in 0..500 {
+        assert_eq!(job.tick(1.0, used).decision, Decision::Watch);
+    }
+}
+
+#[test]
+fn a_clock_that_jumps_is_not_the_jobs_time() {
+    let mut job = ScriptedJob::new();
+    let (used, _) = job.until_decided(100, leak).unwrap();
+    assert_eq!(job.tick(7200.0, used).decision, Decision::Watch);
+}
+
+#[test]
+fn a_save_that_has_begun_is_let_to_its_end() {
+    let decided = |saves: bool| {
+        let mut job = ScriptedJob::new();
+        let (used, _) = job.until_decided(100, leak).unwrap();
+        job.step += 1;
+        job.mark(if saves { Phase::Save } else { Phase::Train });
+        (0..45).any(|_| job.tick(1.0, used).decision == Decision::Stop)
+    };
+    assert!(decided(false));
+    assert!(!decided(true));
+}
+
+#[test]
+fn a_job_that_has_saved_is_given_time_to_end() {
+    let mut job = ScriptedJob::new();
+    let (used, _) = job.until_decided(100, leak).unwrap();
+    job.step += 1;
+    job.mark(Phase::Save);
+    job.tick(1.0, used);
+    job.mark(Phase::Train);
+    for _ in 0..100 {
+        assert_eq!(job.tick(1.0, used).decision, Decision::Watch);
+    }
+    assert!((0..40).any(|_| job.tick(1.0, used).decision == Decision::Stop));
+}
+
+#[test]
+fn a_long_start_up_is_forgotten_with_the_first_step() {
+    let mut job = ScriptedJob::new();
+    for second in 0..60 {
+        job.tick(1.0, 100.0 + 8.0 * f64::from(second));
+    }
+    // The level of the model, and no growth at all.
+    assert_eq!(job.until_decided(60, |_| 860.0), None);
+}
+
+#[test]
+fn a_run_that_ends_in_the_next_step_is_not_asked() {
+    let mut job = ScriptedJob::new();
+    job.policy.mark(&Mark {
+        total_steps: Some(55),
+        ..Mark::default()
+    });
+    assert!(leak(54) > 930.0);
+    assert_eq!(
+        job.until_decided(55, |step| if step < 54 {
+            leak(step.min(50))
+        } else {
+            leak(step)
+        }),
+        None
+    );
+}
