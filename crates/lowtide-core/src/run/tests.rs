@@ -450,10 +450,9 @@ fn the_last_look_before_the_end_counts_as_needed() {
         let track = run.process(id(1)).unwrap();
         assert_eq!(track.held.max, last);
         assert_eq!(track.held.last, last - STEP);
-        assert_eq!(
-            run.verdict().outlook.unwrap().needs.value,
-            last + 50.0 * MB,
-            "{found_nobody}"
-        );
+        // Until its end it may have taken another step.
+        let needs = run.verdict().outlook.unwrap().needs;
+        assert_eq!(needs.value, last + 50.0 * MB, "{found_nobody}");
+        assert_eq!(needs.high, needs.value + STEP, "{found_nobody}");
     }
 }

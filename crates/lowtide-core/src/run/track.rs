@@ -88,8 +88,10 @@ impl BothAxes {
         }
     }
 
-    /// The last look before the end: how high it stood counts, and nothing else, see [`super::Run::fold`].
+    /// The last look before the end: how high it stood counts, and nothing else, see [`super::Run::fold`]. Until
+    /// the end it may have risen by as much again as since the look before.
     pub(super) fn stood_at(&mut self, bytes: f64, above: f64) {
+        let above = above.max(bytes - self.extremes.last);
         self.extremes.stood_at(bytes);
         for series in [&mut self.time, &mut self.step] {
             series.stood_at(bytes);
