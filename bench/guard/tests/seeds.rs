@@ -58,6 +58,10 @@ const MENDED: &[(&str, &[u64])] = &[
         &[2_062_048],
     ),
     ("who does not listen was asked ever earlier", &[1_009_945]),
+    (
+        "a step that stalled before the stop was not waited for",
+        &[100_110_678, 100_576_175, 100_618_329],
+    ),
 ];
 
 #[test]

@@ -233,7 +233,7 @@ impl Policy {
             );
             return ruling((Decision::Kill, why));
         }
-        if let Some(done) = self.see_it_through(now) {
+        if let Some(done) = self.see_it_through(now, &limit) {
             return ruling(done);
         }
         let mut found = self.by_the_clock(now);

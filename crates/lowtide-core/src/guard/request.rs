@@ -1,7 +1,9 @@
 //! A request to save and stop: when it stands, how long it may take, what follows when it is not served.
 
+use crate::sample::Limit;
 use crate::units::{Micros, show_duration};
 
+use super::room::thrashing;
 use super::{CLOSE_LOOK, Decision, NOTHING, Policy, Ruling, SHORTEST_STEP, Situation};
 
 /// Ticks until a request stands: two to confirm it, and two that may be late, ...
@@ -16,6 +18,10 @@ const LEAST_GRACE: f64 = 30.0;
 /// Saves and evaluations are let to their end and do not count, for as long as the grace at most, or for
 /// this long: the first save of a large model on a slow disk takes minutes.
 const SAVE_PATIENCE: f64 = 600.0;
+/// The grace begins with the step at which it is to stop, and a job that has not come to it is waited for this long:
+/// steps stall (a loader, a network disk, an evaluation that nobody marks), and a signal would cost what it is about
+/// to save. Memory that runs out meanwhile is looked after by itself.
+const STALL_PATIENCE: f64 = 600.0;
 /// A save is expected to take this long until one was seen.
 const UNKNOWN_SAVE: f64 = 10.0;
 /// A job that has saved as asked may take this long to end: ranks that leave one by one, and loggers
@@ -54,6 +60,7 @@ pub(super) struct Request {
     /// At the latest: the request may be written late, so this is known at the tick after it.
     latest: Option<u64>,
     stands: bool,
+    made_at: f64,
 }
 
 impl Policy {
@@ -67,7 +74,11 @@ impl Policy {
     }
 
     /// What a request that was made comes to: patience, then SIGTERM, then SIGKILL. None: none was made.
-    pub(super) fn see_it_through(&mut self, now: &Situation) -> Option<(Decision, String)> {
+    pub(super) fn see_it_through(
+        &mut self,
+        now: &Situation,
+        limit: &Limit,
+    ) -> Option<(Decision, String)> {
         // Steps may have become slower since it was asked, and one that has done its last step ends by itself.
         let needs = match self.learnt.steps_left() {
             Some(0) => ENDING,
@@ -90,6 +101,18 @@ impl Policy {
                 };
                 Some(NOTHING)
             }
+            // Where it waits for memory, it is memory that it needs and not time.
+            Stage::Asked { grace, request, .. }
+                if self.has_not_come_to(request) && thrashing(now.sample, limit).is_none() =>
+            {
+                self.stage = Stage::Asked {
+                    since: self.running,
+                    grace,
+                    saves: self.all_saves(),
+                    request,
+                };
+                Some(NOTHING)
+            }
             Stage::Asked { since, grace, .. }
                 if self.running - since < self.patience(grace.max(needs)) =>
             {
@@ -98,8 +121,9 @@ impl Policy {
             Stage::Stopping { since, grace } if self.running - since < self.patience(grace) => {
                 Some(NOTHING)
             }
-            Stage::Asked { since, .. } => {
-                let why = format!("no stop within {}", show_duration(self.running - since));
+            Stage::Asked { request, .. } => {
+                let waited = self.running - request.made_at;
+                let why = format!("no stop within {}", show_duration(waited));
                 self.stage = Stage::Stopping {
                     since: self.running,
                     grace: self.grace(0),
@@ -112,6 +136,17 @@ impl Policy {
                 Some((Decision::Kill, why))
             }
         }
+    }
+
+    /// With one that goes on: it was not made for us.
+    fn all_saves(&self) -> u32 {
+        self.learnt.saves() + u32::from(self.learnt.is_saving())
+    }
+
+    /// It has steps to do before the one at which it is to stop.
+    fn has_not_come_to(&self, request: Request) -> bool {
+        let before = |stop_at| self.step_of_this_attempt().is_some_and(|at| at < stop_at);
+        request.stop_at.is_some_and(before) && self.running - request.made_at < STALL_PATIENCE
     }
 
     /// Saves and evaluations do not count, up to a point.
@@ -142,12 +177,12 @@ impl Policy {
         self.stage = Stage::Asked {
             since: self.running,
             grace: self.grace(ahead),
-            // A save that goes on was not made for us.
-            saves: self.learnt.saves() + u32::from(self.learnt.is_saving()),
+            saves: self.all_saves(),
             request: Request {
                 stop_at,
                 latest: stop_at,
                 stands: false,
+                made_at: self.running,
             },
         };
         Ruling {

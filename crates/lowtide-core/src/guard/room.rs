@@ -194,7 +194,7 @@ fn missing_to_plateau(now: &Situation) -> Option<f64> {
 }
 
 /// The pressure, in per cent, when it shows that memory is short for this job.
-fn thrashing(sample: &Sample, limit: &Limit) -> Option<f32> {
+pub(super) fn thrashing(sample: &Sample, limit: &Limit) -> Option<f32> {
     let own = sample.cgroups.first().and_then(|group| group.pressure);
     let pressure = match limit.from {
         LimitFrom::Cgroup(_) => own.or(sample.node.pressure),

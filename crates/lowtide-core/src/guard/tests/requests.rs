@@ -54,6 +54,8 @@ fn a_save_of_its_own_before_the_stop_is_not_the_answer() {
         }
     }
     // And it gives no more time than the request does.
+    job.step = stop_at;
+    job.mark(Phase::Train);
     assert_eq!(job.wait(ENDING - 30.0, 949.0), Some(Decision::Stop));
 }
 
@@ -152,7 +154,7 @@ fn a_request_that_is_not_served_becomes_term_and_then_kill() {
     let (used, _) = job.until_decided(100, leak).unwrap();
     let mut decided = Vec::new();
     for second in 0..100 {
-        let ruling = job.tick(1.0, used);
+        let ruling = job.step(used);
         if !matches!(ruling.decision, Decision::Watch | Decision::Warn) {
             decided.push((second, ruling.decision));
         }
@@ -163,6 +165,26 @@ fn a_request_that_is_not_served_becomes_term_and_then_kill() {
     // Steps of a second and no save seen: the least that is given, twice.
     assert!((28..34).contains(&stop), "{stop}");
     assert!((58..66).contains(&kill), "{kill}");
+}
+
+/// Found by the simulation: a step that stalled for longer than any before it, and a job that was about to save was
+/// ended with plenty of room.
+#[test]
+fn a_step_that_stalls_before_the_stop_is_waited_for() {
+    let mut job = ScriptedJob::new();
+    let stop_at = job.asked();
+    let used = leak(job.step);
+    assert_eq!(job.wait(300.0, used), None);
+    job.step = stop_at;
+    job.mark(Phase::Save);
+    assert_eq!(job.wait(25.0, used), None, "the grace begins here");
+    job.mark(Phase::Train);
+    assert_eq!(job.wait(ENDING - 5.0, used), None);
+    // But not for ever.
+    let mut hangs = ScriptedJob::new();
+    hangs.asked();
+    let used = leak(hangs.step);
+    assert_eq!(hangs.wait(700.0, used), Some(Decision::Stop));
 }
 
 #[test]
