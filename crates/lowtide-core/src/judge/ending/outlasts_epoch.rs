@@ -43,24 +43,21 @@ fn fades_to(epoch: Epoch, after: f64) -> f64 {
 /// had before counts: of a pass of a few steps that pace is known badly.
 pub(crate) fn outlasts(line: &FloorLine, since: f64, first_end: f64, epoch: Epoch) -> bool {
     let end = first_end + (epoch.passes - 1.0) * epoch.steps;
-    let slope = |part: &FloorLine| {
-        (part.len() >= LEAST_PIECE)
-            .then(|| stats::fit(&part.xs, &part.ys))
-            .flatten()
-            .map(|fit| fit.slope)
-    };
     let (grown, rest) = (line.from(since), line.from(end));
     let noise = tail::noise(line) / 2.0;
-    let Some((after, low, _)) =
-        slope(&rest).and_then(|slope| stats::slope_error(&rest.xs, &rest.ys, slope, noise))
-    else {
+    // With how far it may be off.
+    let pace = |part: &FloorLine| {
+        let slope = stats::fit(&part.xs, &part.ys).filter(|_| part.len() >= LEAST_PIECE)?;
+        let (slope, low, _) = stats::slope_error(&part.xs, &part.ys, slope.slope, noise)?;
+        Some((slope, SURELY * (slope - low)))
+    };
+    let before = pace(&grown.until(first_end)).or_else(|| pace(&grown));
+    let Some(((before, off_before), (after, off))) = before.zip(pace(&rest)) else {
         return false;
     };
-    let surely = after - SURELY * (after - low);
     let fading = fades_to(epoch, (line.last_x() - end) / epoch.steps);
     let keeps = fading + KEEPS_PACE * (1.0 - fading);
-    let before = slope(&grown.until(first_end)).or_else(|| slope(&grown));
-    before.is_some_and(|before| after >= keeps * before && surely >= fading * before)
+    after >= keeps * before && after - off >= fading * (before + off_before)
 }
 
 impl Knowledge<'_> {
