@@ -62,19 +62,22 @@ pub(crate) fn outlasts(line: &FloorLine, since: f64, first_end: f64, epoch: Epoc
 
 impl Knowledge<'_> {
     /// Growth that began with the first pass is past it; growth that began later has to go on for a pass
-    /// of its own.
+    /// of its own. So does the newest straight piece of growth that was faster before: a start-up, and then a leak.
     pub(super) fn by_epoch(&self, tail: &Tail, epoch: Epoch) -> Ending {
-        let since = self.began(tail, epoch).max(epoch.begin);
-        let late = since > epoch.begin + AT_THE_START * epoch.steps;
-        let passes = |begin: f64| outlasts(self.line, begin, begin + epoch.steps, epoch);
-        let needed = if late {
-            since + (epoch.passes - 1.0 + SEEN_LATE) * epoch.steps
-        } else {
-            epoch.seen_at().max(since + epoch.passes * epoch.steps)
+        let left = self.leaves_its_level(tail, epoch).unwrap_or(epoch.begin);
+        let since = self.began(tail, epoch).max(left);
+        let newest = tail.from.max(left);
+        let is_late = |begin: f64| begin > epoch.begin + AT_THE_START * epoch.steps;
+        let needs = |begin: f64| match is_late(begin) {
+            true => begin + (epoch.passes - 1.0 + SEEN_LATE) * epoch.steps,
+            false => epoch.seen_at().max(begin + epoch.passes * epoch.steps),
         };
-        let outlasted = passes(since) && (late || passes(epoch.begin));
-        if tail.to < needed || !outlasted {
-            return first_pass::nothing_has_passed_it(self.axis, tail, epoch, needed);
+        let passes = |begin: f64| outlasts(self.line, begin, begin + epoch.steps, epoch);
+        let outlasted = |begin: f64| {
+            tail.to >= needs(begin) && passes(begin) && (is_late(begin) || passes(epoch.begin))
+        };
+        if !outlasted(since) && !outlasted(newest) {
+            return first_pass::nothing_has_passed_it(self.axis, tail, epoch, needs(since));
         }
         Ending::Passed(RULE.says(format!(
             "an epoch is {}; it grows since {} and has not ended with it",
@@ -97,7 +100,7 @@ impl Knowledge<'_> {
             }
             began -= half;
         }
-        began.max(self.leaves_its_level(tail, epoch).unwrap_or(began))
+        began
     }
 
     /// Where the floor left the level from which it grew, by how it rose: a straight piece that begins before
@@ -181,5 +184,13 @@ mod tests {
                 assert_ne!(verdict.verdict, Class::Leak, "{begun} {n}: {verdict:#?}");
             }
         }
+    }
+
+    /// A start-up that goes on over two epochs, and then a leak at a tenth of its pace.
+    #[test]
+    fn a_leak_after_a_faster_start_up_has_a_pass_of_its_own() {
+        let level = |x: f64| 14.0 + 1.2 * x.min(57.0) + 0.2 * (x - 57.0).max(0.0);
+        let leak = look_with_epoch(25.0, 146, level);
+        assert_eq!(leak.verdict, Class::Leak, "{:#?}", leak.evidence);
     }
 }
