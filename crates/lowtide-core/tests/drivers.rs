@@ -468,3 +468,22 @@ fn time_that_runs_with_the_steps_is_not_told_from_them() {
     let time = explanation.drivers.iter().find(|d| d.name == "time");
     assert!(time.unwrap().tied, "{:#?}", explanation.drivers);
 }
+
+/// Growth that bends a little with the pace of its loop may fit time better than steps, by chance; growth with the
+/// clock fits it much better.
+#[test]
+fn a_bend_is_no_reason_to_prefer_the_clock() {
+    for (by_clock, first) in [(0.68, "step"), (1.0, "time")] {
+        let mut job = Job::new(None);
+        for step in 1..=150_u64 {
+            let slow = (step - 1) / 25 % 2 == 0;
+            job.step(step, if slow { 0.2 } else { 0.12 });
+            let steps = step.min(60) as f64 / 60.0;
+            let clock = job.second.min(10.0) / 10.0;
+            let grown = by_clock * clock + (1.0 - by_clock) * steps;
+            job.sample((43.0 + 17.0 * grown) * MB + jitter(step));
+        }
+        let (_, explanation) = job.explained();
+        assert_eq!(names(&explanation)[0], first, "{:#?}", explanation.drivers);
+    }
+}

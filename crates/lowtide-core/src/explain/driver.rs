@@ -25,6 +25,9 @@ mod unmarked;
 
 /// One explanation beats another when it is this many times as likely: 19 to 1 is the usual 95 %.
 const LIKELIER: f64 = 20.0;
+/// A loop does its work in steps, and what grows with the clock instead is rare in it, perhaps one in twenty: so much
+/// likelier has time to be than steps are. Growth that bends fits one of them a little better by chance.
+const RARE: f64 = 20.0;
 /// What is left over is never taken to be smaller than this share of the growth: floors are read with
 /// a grain (pages, arenas, the moment in the step), and below it a better fit is luck.
 const GRAIN: f64 = 0.005;
@@ -163,7 +166,9 @@ fn attempt(name: &'static str, units: Vec<f64>, line: &FloorLine, noise: f64) ->
 
 fn is_tied(best: &Try, other: &Try, rest: f64, worth: f64) -> bool {
     let likelihood = worth / 2.0 * (other.rest / rest).ln();
-    likelihood < LIKELIER.ln() || is_the_same(best, other)
+    let rare = best.name == "time" && other.name == "step";
+    let needed = if rare { RARE * LIKELIER } else { LIKELIER };
+    likelihood < needed.ln() || is_the_same(best, other)
 }
 
 /// Time runs with the steps until the pace changes.
