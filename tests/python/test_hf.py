@@ -8,7 +8,7 @@ import pytest
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
-from lowtide import _tensors, _warn  # noqa: E402
+from lowtide import _link, _marks, _tensors, _warn  # noqa: E402
 from lowtide.cleanup import MemoryCleanup  # noqa: E402
 from lowtide.hf import LowtideCallback  # noqa: E402
 from transformers import Trainer, TrainerCallback, TrainingArguments  # noqa: E402
@@ -42,6 +42,15 @@ class Data(torch.utils.data.Dataset):
 def one_thread():
     torch.set_num_threads(1)
     _warn._said.clear()
+
+
+@pytest.fixture
+def watched(watched, monkeypatch):
+    """Nothing is left out: these loops do a step a millisecond, which is more than is sent, and more than ten datagrams
+    may wait for a reader that shares our interpreter's lock. What is dropped then, test_package.py tells."""
+    monkeypatch.setattr(_marks, "MIN_GAP_S", 0.0)
+    monkeypatch.setattr(_link.socket, "MSG_DONTWAIT", 0)
+    return watched
 
 
 def trainer(tmp_path, callbacks, **options):
