@@ -187,9 +187,12 @@ impl Picture {
             };
             track = known + 1;
             let role = self.run.table().at(known).member.role;
-            *own[role.index()].get_or_insert(0) += own_share(reading).0;
+            // A recording may say anything: sums stay at their end.
+            let own = own[role.index()].get_or_insert(0_u64);
+            *own = own.saturating_add(own_share(reading).0);
             if let Some(bytes) = reading.gpu {
-                *gpu.get_or_insert(0) += bytes.0;
+                let gpu = gpu.get_or_insert(0_u64);
+                *gpu = gpu.saturating_add(bytes.0);
             }
             let mut place = self.processes.find(reading.id, picture);
             if place.is_none() && !full {

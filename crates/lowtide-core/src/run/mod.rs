@@ -440,7 +440,8 @@ pub(crate) fn own_share(reading: &Reading) -> Bytes {
         Some(pss) => {
             let read = pss.anon + pss.shmem + pss.swap;
             let now = reading.anon.0 as i128 - pss.rss_anon.0 as i128;
-            Bytes((read.0 as i128 + now).max(0) as u64)
+            let own = (read.0 as i128 + now).max(0);
+            Bytes(u64::try_from(own).unwrap_or(u64::MAX))
         }
         None => reading.held(),
     }
