@@ -15,6 +15,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("config", commands::check::fuzz_config),
     ("csv", series),
     ("dat", series),
+    ("docker-stats", series),
     ("http", serve::fuzz::requests),
     ("job", serve::fuzz::job),
     ("jsonl", series),
@@ -36,7 +37,11 @@ fn series(bytes: &[u8]) {
         unit: Some("MB".to_owned()),
         ..Said::default()
     };
-    for said in [Said::default(), flags] {
+    let named = Said {
+        name: Some("train".to_owned()),
+        ..Said::default()
+    };
+    for said in [Said::default(), flags, named] {
         match from_bytes(bytes, "a file", &said) {
             Ok(judged) => {
                 assert!(judged.how.is_some_and(|how| !how.is_empty()));

@@ -20,7 +20,7 @@ use lowtide_recording::summary::{RunState, Summary};
 use lowtide_recording::{Recording, Store, is_recording};
 use lowtide_session::failure::Failure;
 
-use crate::import::{self, Feed};
+use crate::import::{self, Feed, ImportError, Imported, Who};
 use crate::show::progress::Progress;
 use crate::show::text::headline;
 use crate::tell::tell;
@@ -35,6 +35,9 @@ pub(crate) struct Said {
     pub limit: Option<Bytes>,
     pub column: Option<String>,
     pub unit: Option<String>,
+    /// Which of a file's processes, or which of its names.
+    pub pid: Option<u32>,
+    pub name: Option<String>,
     /// A bound speaks of steps: an axis that does not say what it counts is steps.
     pub steps_expected: bool,
 }
@@ -56,6 +59,37 @@ pub(crate) fn open(source: &str, said: &Said) -> Result<Judged> {
         Located::Recording(path) => replay(&path, source, said),
         Located::Text(mut feed) => from_feed(&mut feed, source, said),
     }
+}
+
+/// One of the series of a file, with its verdict.
+pub(crate) struct Listed {
+    pub who: Who,
+    pub verdict: Verdict,
+    pub how: String,
+}
+
+/// Every series of a file, each judged by itself.
+pub(crate) fn open_all(source: &str, said: &Said) -> Result<Vec<Listed>> {
+    match locate(source)? {
+        Located::Recording(_) => Err(Failure::usage("--all is for files; this is a recording")
+            .hint(format!("`lowtide explain {source}` tells of its processes"))
+            .into()),
+        Located::Text(mut feed) => all_from_feed(&mut feed, source, said),
+    }
+}
+
+fn all_from_feed(feed: &mut Feed<'_>, source: &str, said: &Said) -> Result<Vec<Listed>> {
+    let read = import::read_all(feed, source, &options(said)).map_err(|e| refused(source, e))?;
+    let listed = |imported: Imported| {
+        let who = imported.who.clone();
+        let understood = Understood::from(imported, said);
+        Listed {
+            who,
+            verdict: understood.verdict(source),
+            how: understood.how,
+        }
+    };
+    Ok(read.into_iter().map(listed).collect())
 }
 
 enum Located {
@@ -139,12 +173,13 @@ fn each_entry(path: &Path, mut take: impl FnMut(&Entry)) -> Result<()> {
 
 /// A run that knows what the flags say.
 fn told_run(said: &Said) -> Result<Run> {
-    if said.column.is_some() || said.unit.is_some() {
-        return Err(
-            Failure::usage("--column and --unit are for files; this is a recording")
-                .hint("leave them out")
-                .into(),
-        );
+    let of_a_file = said.column.is_some() || said.unit.is_some();
+    if of_a_file || said.pid.is_some() || said.name.is_some() {
+        return Err(Failure::usage(
+            "--column, --unit, --pid and --name are for files; this is a recording",
+        )
+        .hint("leave them out")
+        .into());
     }
     let mut run = Run::new();
     run.override_with(said.geometry, said.total_steps, said.limit, said.axis);
@@ -197,23 +232,36 @@ struct Understood {
     how: String,
 }
 
+/// What the flags say about a file.
+fn options(said: &Said) -> import::Options {
+    let given = said.geometry != Geometry::default() || said.total_steps.is_some();
+    import::Options {
+        axis: said.axis,
+        column: said.column.clone(),
+        unit: said.unit.clone(),
+        steps_expected: given || said.steps_expected,
+        epoch_steps: said.geometry.steps_per_epoch(),
+        pid: said.pid,
+        name: said.name.clone(),
+    }
+}
+
+fn refused(source: &str, error: ImportError) -> Failure {
+    let failure = Failure::unseen(format!("{source}: {error}"));
+    match error.hint {
+        Some(hint) => failure.hint(hint),
+        None => failure,
+    }
+}
+
 impl Understood {
     fn of(feed: &mut Feed<'_>, source: &str, said: &Said) -> Result<Understood> {
-        let given = said.geometry != Geometry::default() || said.total_steps.is_some();
-        let options = import::Options {
-            axis: said.axis,
-            column: said.column.clone(),
-            unit: said.unit.clone(),
-            steps_expected: given || said.steps_expected,
-            epoch_steps: said.geometry.steps_per_epoch(),
-        };
-        let imported = import::read(feed, source, &options).map_err(|error| {
-            let failure = Failure::unseen(format!("{source}: {error}"));
-            match error.hint {
-                Some(hint) => failure.hint(hint),
-                None => failure,
-            }
-        })?;
+        let read = import::read(feed, source, &options(said));
+        let imported = read.map_err(|error| refused(source, error))?;
+        Ok(Understood::from(imported, said))
+    }
+
+    fn from(imported: Imported, said: &Said) -> Understood {
         let mut geometry = imported.geometry.unwrap_or_default();
         if said.geometry.examples.is_some() {
             // The length of an epoch that the log shows would beat the one that the flags give.
@@ -230,12 +278,12 @@ impl Understood {
             ..Context::default()
         };
         let track = imported.track;
-        Ok(Understood {
+        Understood {
             series: Series::from_points(track.axis, track.meter, &track.points),
             track,
             context,
             how: imported.how,
-        })
+        }
     }
 
     fn verdict(&self, source: &str) -> Verdict {

@@ -6,7 +6,7 @@ use lowtide_core::units::Bytes;
 use lowtide_core::verdict::{Axis, Class};
 
 use crate::show::style::Style;
-use crate::show::{json, mortem, text};
+use crate::show::{json, list, mortem, text};
 use crate::source::{self, Said};
 use crate::tell::{print, print_json};
 
@@ -16,6 +16,8 @@ use crate::tell::{print, print_json};
 ///   lowtide judge last
 ///   lowtide judge run2.csv --examples 663 --batch 2 --accumulate 4 --limit 32GB
 ///   grep RAM train.log | lowtide judge - --json
+///   lowtide judge docker-stats.txt --name trainer
+///   lowtide judge top.txt --all
 #[derive(clap::Args, Debug)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct JudgeArgs {
@@ -24,6 +26,9 @@ pub(crate) struct JudgeArgs {
     /// Print one JSON object
     #[arg(long)]
     json: bool,
+    /// List every series of the file, each with its verdict
+    #[arg(long)]
+    all: bool,
     #[command(flatten)]
     said: SaidArgs,
 }
@@ -61,6 +66,12 @@ pub(crate) struct SaidArgs {
     /// The unit of sizes that carry none (MB, GiB, kB, B)
     #[arg(long)]
     unit: Option<String>,
+    /// Which process of a file that has several
+    #[arg(long, value_name = "N")]
+    pid: Option<u32>,
+    /// Which process, container, pod or metric of such a file, by (a part of) its name
+    #[arg(long, value_name = "TEXT")]
+    name: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
@@ -89,12 +100,17 @@ impl SaidArgs {
             limit: self.limit,
             column: self.column.clone(),
             unit: self.unit.clone(),
+            pid: self.pid,
+            name: self.name.clone(),
             steps_expected: false,
         }
     }
 }
 
 pub(crate) fn run(args: &JudgeArgs) -> Result<i32> {
+    if args.all {
+        return run_all(args);
+    }
     let judged = source::open(&args.source, &args.said.said())?;
     if args.json {
         let how = judged.how.as_deref();
@@ -109,6 +125,20 @@ pub(crate) fn run(args: &JudgeArgs) -> Result<i32> {
         }
     }
     Ok(exit_code(judged.verdict.verdict))
+}
+
+/// Every series of a file. The worst verdict is the exit code.
+fn run_all(args: &JudgeArgs) -> Result<i32> {
+    let listed = source::open_all(&args.source, &args.said.said())?;
+    if args.json {
+        print_json(json::listed(&args.source, &listed)?)?;
+    } else {
+        let style = Style::of(&std::io::stdout());
+        print(&list::render(&args.source, &listed, style))?;
+    }
+    let has = |class: Class| listed.iter().any(|one| one.verdict.verdict == class);
+    let worst = [Class::Leak, Class::TooEarly].into_iter().find(|c| has(*c));
+    Ok(exit_code(worst.unwrap_or(Class::Stable)))
 }
 
 /// 0 not leaking, 1 leak, 3 too early.

@@ -2,7 +2,7 @@
 //! points into some hundreds of floors and crests, so it sees no difference.
 
 /// As many as two weeks at one a second are half of: with all that is made of them under 100 MB.
-const MOST: usize = 1 << 19;
+pub(super) const MOST: usize = 1 << 19;
 /// Neighbours of which two stay.
 const GROUP: usize = 4;
 
@@ -68,7 +68,8 @@ impl<T: Copy> Kept<T> {
         }
     }
 
-    fn thin(&mut self) {
+    /// Halves what is kept, as [`Kept::push`] does when it is full.
+    pub(super) fn thin(&mut self) {
         let level = self.level;
         let mut thinned = Vec::with_capacity(self.most);
         let (before, part) = self.kept.split_at(self.part);

@@ -3,8 +3,10 @@
 //! file or of stdin; read by the judge. Every import says how it was read, so that it can be checked,
 //! and what is ambiguous is refused with a hint instead of guessed.
 
+mod choose;
 mod csv;
 mod feed;
+mod gather;
 mod header;
 mod jsonl;
 mod kept;
@@ -15,6 +17,7 @@ mod psrecord;
 mod size;
 mod table;
 mod time;
+mod tools;
 
 pub(crate) use feed::Feed;
 
@@ -35,6 +38,10 @@ pub(crate) struct Options {
     pub steps_expected: bool,
     /// Steps in an epoch, when flags say so: parts of an epoch become steps.
     pub epoch_steps: Option<f64>,
+    /// Which of several processes, ...
+    pub pid: Option<u32>,
+    /// ... or which process, container, pod or metric, by (a part of) its name.
+    pub name: Option<String>,
 }
 
 impl Options {
@@ -50,9 +57,48 @@ impl Options {
     }
 }
 
+/// Whose series it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Who {
+    /// A process's command, a container, a pod, a metric, a column; empty for a file of one series.
+    pub name: String,
+    pub pid: Option<u32>,
+    /// The command line, where it is known beside the name.
+    pub command: Option<String>,
+    /// What kind of size, in words: "resident memory".
+    pub kind: String,
+}
+
+impl Who {
+    /// The one of a file that has no other.
+    fn of(name: &str) -> Who {
+        Who {
+            name: name.to_owned(),
+            kind: "memory".to_owned(),
+            ..Who::default()
+        }
+    }
+
+    /// Whether `--name` may mean it.
+    fn speaks_of(&self, text: &str) -> bool {
+        let text = text.to_lowercase();
+        let said = |words: &str| words.to_lowercase().contains(&text);
+        said(&self.name) || self.command.as_deref().is_some_and(said)
+    }
+
+    /// "`python train.py` (pid 4242)"
+    pub(crate) fn shown(&self) -> String {
+        match self.pid {
+            Some(pid) => format!("`{}` (pid {pid})", self.name),
+            None => format!("`{}`", self.name),
+        }
+    }
+}
+
 /// A series, how it was read, and what the file says about the data.
 #[derive(Clone, Debug)]
 pub(crate) struct Imported {
+    pub who: Who,
     pub track: Track,
     /// "24 points: steps from column `step`, sizes from column `rss` in MB, 2 lines skipped"
     pub how: String,
@@ -82,17 +128,36 @@ impl ImportError {
     }
 }
 
-/// Reads a series from a file called `name`, or from what stands for one.
+/// Reads the one series of a file called `name`, or of what stands for one, that is asked for or that grows.
 pub(crate) fn read(
     feed: &mut Feed<'_>,
     name: &str,
     options: &Options,
 ) -> Result<Imported, ImportError> {
+    choose::one(read_all(feed, name, options)?)
+}
+
+/// Reads every series of a file that the flags do not leave out.
+pub(crate) fn read_all(
+    feed: &mut Feed<'_>,
+    name: &str,
+    options: &Options,
+) -> Result<Vec<Imported>, ImportError> {
     let start = feed.start();
     if start.iter().all(u8::is_ascii_whitespace) {
         return Err(ImportError::new("it is empty"));
     }
+    if let Some(tool) = tools::of(start) {
+        return choose::asked_for(tool.series(feed, name, options)?, options);
+    }
     refuse_binary(start)?;
+    let one = single(feed, name, options)?;
+    choose::asked_for(vec![one], options)
+}
+
+/// A file that holds one series.
+fn single(feed: &mut Feed<'_>, name: &str, options: &Options) -> Result<Imported, ImportError> {
+    let start = feed.start();
     if mprof::is(start) {
         return mprof::read(feed, name, options);
     }
@@ -125,9 +190,13 @@ const LISTED: usize = 20;
 
 /// "a, b, c and 7 more"
 fn listed(names: &[String]) -> String {
+    listed_by(names, ", ")
+}
+
+fn listed_by(names: &[String], between: &str) -> String {
     match names.len().checked_sub(LISTED) {
-        None | Some(0) => names.join(", "),
-        Some(more) => format!("{} and {more} more", names[..LISTED].join(", ")),
+        None | Some(0) => names.join(between),
+        Some(more) => format!("{} and {more} more", names[..LISTED].join(between)),
     }
 }
 

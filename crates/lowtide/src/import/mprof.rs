@@ -5,7 +5,7 @@ use lowtide_core::point::{Point, Track};
 use lowtide_core::verdict::{Axis, Meter};
 
 use super::kept::Kept;
-use super::{Feed, ImportError, Imported, Options, order};
+use super::{Feed, ImportError, Imported, Options, Who, order};
 
 /// Children that are told apart; a tree has some dozens.
 const CHILDREN: usize = 500;
@@ -93,6 +93,7 @@ pub(super) fn read(
         ),
     };
     Ok(Imported {
+        who: Who::of(wanted.unwrap_or("MEM")),
         how: format!(
             "{seen} points of mprof: {whose} in MiB, seconds from the first{}{thinned}{order}",
             super::skipped(skipped)

@@ -5,7 +5,7 @@ use lowtide_core::point::{Point, Track};
 use lowtide_core::verdict::{Axis, Meter};
 
 use super::kept::Kept;
-use super::{Feed, ImportError, Imported, order};
+use super::{Feed, ImportError, Imported, Who, order};
 
 pub(super) fn is(start: &[u8]) -> bool {
     real_column(&first_line(start)).is_some()
@@ -58,6 +58,7 @@ pub(super) fn read(feed: &mut Feed<'_>, name: &str) -> Result<Imported, ImportEr
     let thinned = points.thinned();
     let (points, order) = order::settled(points.values().to_vec(), Axis::Time)?;
     Ok(Imported {
+        who: Who::of("psrecord"),
         how: format!(
             "{seen} points of psrecord: seconds and real memory in MiB{}{thinned}{order}",
             super::skipped(skipped)

@@ -6,7 +6,7 @@ use lowtide_core::verdict::{Axis, Meter};
 
 use super::header::{self, Column, Memory};
 use super::kept::Kept;
-use super::{ImportError, Imported, Options, order, size, time};
+use super::{ImportError, Imported, Options, Who, order, size, time};
 
 /// Which columns are read, and as what.
 #[derive(Clone, Debug)]
@@ -312,6 +312,7 @@ impl Rows {
             self.rows.thinned()
         );
         Ok(Imported {
+            who: Who::of(value_name),
             track: Track {
                 name: name.to_owned(),
                 axis: plan.axis,

@@ -42,6 +42,73 @@ pub(super) fn line_moment(line: &str) -> Option<Moment> {
     })
 }
 
+/// A line that is nothing but a moment, as `date` writes one between the samples of a loop: `Wed Nov 18 00:20:37
+/// UTC 2026`, `Wed 18 Nov 2026 12:20:37 AM UTC`, `2026-11-18T00:20:37+00:00`, `1794963637`; perhaps behind a name
+/// (`time: …`, `# …`, `--- … ---`).
+pub(super) fn whole_line(line: &str) -> Option<Moment> {
+    // Most lines are readings: they are longer, or have more words.
+    const LONGEST: usize = 60;
+    if line.len() > LONGEST {
+        return None;
+    }
+    let frame = |c: char| c.is_whitespace() || matches!(c, '-' | '=' | '#' | '[' | ']' | '*');
+    let mut line = line.trim_matches(frame);
+    for name in [
+        "time:",
+        "date:",
+        "timestamp:",
+        "Time:",
+        "Date:",
+        "Timestamp:",
+        "ts=",
+    ] {
+        line = line.strip_prefix(name).map_or(line, str::trim_start);
+    }
+    if let Some(date) = spoken_date(line) {
+        return Some(date);
+    }
+    let moment = moment(line)?;
+    let rest = line[moment.len..].trim();
+    // A zone's name may follow.
+    let zone = rest.len() <= 5 && rest.bytes().all(|b| b.is_ascii_uppercase());
+    zone.then_some(moment)
+}
+
+/// `Wed Nov 18 00:20:37 UTC 2026` and `Wed 18 Nov 2026 12:20:37 AM UTC`, as a whole.
+fn spoken_date(text: &str) -> Option<Moment> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    const DAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
+    let day_of_week = words.first()?.trim_end_matches(',');
+    if !(5..=7).contains(&words.len()) || !DAYS.iter().any(|d| day_of_week.starts_with(d)) {
+        return None;
+    }
+    let month = words.iter().find_map(|word| month(word.as_bytes()))?;
+    let (clock, _) = words.iter().find_map(|word| clock(word.as_bytes()))?;
+    let number = |word: &&&str| word.len() <= 4 && word.bytes().all(|b| b.is_ascii_digit());
+    let mut numbers = words
+        .iter()
+        .filter(number)
+        .filter_map(|w| w.parse::<i64>().ok());
+    let (day, year) = (numbers.next()?, numbers.next()?);
+    if year < 1970 {
+        return None;
+    }
+    let half_day = match (
+        words.contains(&"PM"),
+        words.contains(&"AM"),
+        clock >= 43_200.0,
+    ) {
+        (true, _, false) => 43_200.0,
+        (_, true, true) => -43_200.0,
+        _ => 0.0,
+    };
+    Some(Moment {
+        seconds: (days(year, month, day)? * 86_400) as f64 + clock + half_day,
+        clock_only: false,
+        len: text.len(),
+    })
+}
+
 /// A number in a column of times, by its size: seconds, or an epoch in s, ms, µs or ns.
 pub(super) fn epoch_factor(value: f64) -> f64 {
     match value {
@@ -156,11 +223,7 @@ fn glog(bytes: &[u8]) -> Option<Moment> {
 
 /// `Nov 15 10:00:00`, with the day padded by a space.
 fn syslog(bytes: &[u8]) -> Option<Moment> {
-    const MONTHS: [&[u8]; 12] = [
-        b"Jan", b"Feb", b"Mar", b"Apr", b"May", b"Jun", b"Jul", b"Aug", b"Sep", b"Oct", b"Nov",
-        b"Dec",
-    ];
-    let month = MONTHS.iter().position(|m| bytes.starts_with(m))? as i64 + 1;
+    let month = month(bytes)?;
     let day = if bytes.get(4) == Some(&b' ') {
         digits(bytes, 5, 1)?
     } else {
@@ -172,6 +235,16 @@ fn syslog(bytes: &[u8]) -> Option<Moment> {
         clock_only: false,
         len: 7 + len,
     })
+}
+
+/// The month whose short name stands at the start.
+fn month(bytes: &[u8]) -> Option<i64> {
+    const MONTHS: [&[u8]; 12] = [
+        b"Jan", b"Feb", b"Mar", b"Apr", b"May", b"Jun", b"Jul", b"Aug", b"Sep", b"Oct", b"Nov",
+        b"Dec",
+    ];
+    let at = MONTHS.iter().position(|m| bytes.starts_with(m))?;
+    Some(at as i64 + 1)
 }
 
 fn epoch(text: &str) -> Option<Moment> {
@@ -221,6 +294,25 @@ mod tests {
         );
         assert!(line_moment("[2026-11-15 10:00:00,123] [INFO] x").is_some());
         assert!(line_moment("INFO 2026-11-15 10:00:00,123 x").is_some());
+        let alone = |text: &str| whole_line(text).map(|moment| moment.seconds);
+        let expected = Some(1_794_961_237.0);
+        for text in [
+            "Wed Nov 18 00:20:37 UTC 2026",
+            "Wed 18 Nov 2026 12:20:37 AM UTC",
+            "=== 2026-11-18T00:20:37+00:00 ===",
+            "time: 2026-11-18 00:20:37 UTC",
+            "1794961237",
+        ] {
+            assert_eq!(alone(text), expected, "{text}");
+        }
+        assert_eq!(alone("00:20:37"), Some(1237.0));
+        for text in [
+            "Wed Nov 18 00:20:37 rss 5 MB",
+            "10:00:00 VmRSS: 5 kB",
+            "412340",
+        ] {
+            assert_eq!(alone(text), None, "{text}");
+        }
         for text in ["", "10", "99:99:99", "2026-13-01", "step 10", "é10:00"] {
             assert_eq!(moment(text), None, "{text}");
         }

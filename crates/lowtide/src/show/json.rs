@@ -2,8 +2,10 @@
 
 use lowtide_core::explain::Explanation;
 use lowtide_core::postmortem::PostMortem;
-use lowtide_core::verdict::Verdict;
+use lowtide_core::verdict::{SCHEMA, Verdict};
 use serde::Serialize;
+
+use crate::source::Listed;
 
 #[derive(Serialize)]
 struct Judged<'a> {
@@ -47,5 +49,40 @@ fn object(
         read: how,
         post_mortem,
         explanation,
+    })
+}
+
+/// Every series of a file: one object, with a verdict for each.
+#[derive(Serialize)]
+struct List<'a> {
+    schema: u32,
+    source: &'a str,
+    series: Vec<ListedSeries<'a>>,
+}
+
+#[derive(Serialize)]
+struct ListedSeries<'a> {
+    name: &'a str,
+    pid: Option<u32>,
+    command: Option<&'a str>,
+    kind: &'a str,
+    #[serde(flatten)]
+    verdict: &'a Verdict,
+    read: &'a str,
+}
+
+pub(crate) fn listed(source: &str, listed: &[Listed]) -> serde_json::Result<String> {
+    let series = listed.iter().map(|one| ListedSeries {
+        name: &one.who.name,
+        pid: one.who.pid,
+        command: one.who.command.as_deref(),
+        kind: &one.who.kind,
+        verdict: &one.verdict,
+        read: &one.how,
+    });
+    serde_json::to_string(&List {
+        schema: SCHEMA,
+        source,
+        series: series.collect(),
     })
 }

@@ -8,6 +8,7 @@ pub(crate) mod explain;
 pub(crate) mod jobs;
 pub(crate) mod json;
 pub(crate) mod letters;
+pub(crate) mod list;
 pub(crate) mod markdown;
 pub(crate) mod mortem;
 pub(crate) mod outlook;

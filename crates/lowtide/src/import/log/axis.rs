@@ -4,7 +4,7 @@ use lowtide_core::mark::Geometry;
 use lowtide_core::point::{Point, Track};
 use lowtide_core::verdict::Axis;
 
-use super::super::{ImportError, Imported, Options, order, skipped};
+use super::super::{ImportError, Imported, Options, Who, order, skipped};
 use super::taker::{Taken, Taker};
 
 impl Taker {
@@ -29,6 +29,7 @@ impl Taker {
             format!("`{} …`", self.label.key)
         };
         Ok(Imported {
+            who: Who::of(&self.label.key),
             how: format!(
                 "{} points: {}, sizes from {shown}{notes}{}{thinned}{order}",
                 seen - before,

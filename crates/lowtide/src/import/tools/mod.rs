@@ -1,0 +1,72 @@
+//! Files that tools write, each read by the format of its tool: one small file a tool. A tool that lists
+//! several processes, containers or metrics makes several series; `choose` takes one of them.
+//!
+//! A reader says with `is` whether the start of a file is its tool's, and hands what it reads to a [`Gather`].
+//! A new one is a file here, a row in [`TOOLS`], its fixtures, and a line in docs/files.md.
+
+mod docker_stats;
+
+use lowtide_core::output::Lines;
+
+use super::gather::Gather;
+use super::{Feed, ImportError, Imported, Options};
+
+pub(super) struct Tool {
+    /// As the user calls it: "docker stats".
+    pub name: &'static str,
+    /// Whether a file that starts so is this tool's. Sure, or not at all: what no tool claims is read as a
+    /// table or a log.
+    pub is: fn(&[u8]) -> bool,
+    pub read: fn(&mut Feed<'_>, &mut Gather) -> Result<(), ImportError>,
+}
+
+/// In the order in which they are asked.
+const TOOLS: &[Tool] = &[docker_stats::TOOL];
+
+/// The tool that wrote a file.
+pub(super) fn of(start: &[u8]) -> Option<&'static Tool> {
+    TOOLS.iter().find(|tool| (tool.is)(start))
+}
+
+impl Tool {
+    /// Every series of the file.
+    pub(super) fn series(
+        &self,
+        feed: &mut Feed<'_>,
+        source: &str,
+        options: &Options,
+    ) -> Result<Vec<Imported>, ImportError> {
+        let mut gather = Gather::new(self.name);
+        (self.read)(feed, &mut gather)?;
+        gather.finish(source, options)
+    }
+}
+
+/// Hands over the lines of a text as a terminal shows them: without colours, cut where the cursor jumps, tabs as
+/// blanks, empty ones left out.
+fn each_text_line(feed: &mut Feed<'_>, mut each: impl FnMut(&str)) -> Result<(), ImportError> {
+    let mut lines = Lines::default();
+    feed.each_piece(|piece| lines.feed(piece, &mut each))?;
+    lines.finish(&mut each);
+    Ok(())
+}
+
+/// The first lines of a start, likewise: what `is` asks.
+fn first_lines(start: &[u8], most: usize) -> Vec<String> {
+    /// Headers stand at the top; a log of a gigabyte is not cut into lines to know that.
+    const LOOK: usize = 8 << 10;
+    let mut found = Vec::new();
+    let mut lines = Lines::default();
+    let start = &start[..start.len().min(LOOK)];
+    let mut take = |line: &str| {
+        if found.len() < most {
+            found.push(line.to_owned());
+        }
+    };
+    lines.feed(start, &mut take);
+    lines.finish(&mut take);
+    found
+}
+
+#[cfg(test)]
+mod tests;
