@@ -241,6 +241,7 @@ fn options(said: &Said) -> import::Options {
         unit: said.unit.clone(),
         steps_expected: given || said.steps_expected,
         epoch_steps: said.geometry.steps_per_epoch(),
+        limit: said.limit.map(Bytes::as_f64),
         pid: said.pid,
         name: said.name.clone(),
     }

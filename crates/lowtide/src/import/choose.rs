@@ -113,7 +113,8 @@ fn growth(points: &[Point]) -> f64 {
 pub(super) fn hint<'a>(series: impl Iterator<Item = &'a Imported>) -> String {
     let mut names: Vec<String> = Vec::new();
     for one in series {
-        let name = quoted(&one.who.name);
+        let short: String = one.who.name.chars().take(SHOWN).collect();
+        let name = quoted(&short);
         if !names.contains(&name) {
             names.push(name);
         }
@@ -126,6 +127,5 @@ pub(super) fn hint<'a>(series: impl Iterator<Item = &'a Imported>) -> String {
 
 /// As the shell takes it.
 pub(super) fn quoted(name: &str) -> String {
-    let short: String = name.chars().take(SHOWN).collect();
-    format!("'{}'", short.replace('\'', "'\\''"))
+    format!("'{}'", name.replace('\'', "'\\''"))
 }

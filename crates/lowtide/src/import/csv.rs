@@ -159,8 +159,9 @@ fn names(shape: &Shape, options: &Options) -> Result<Vec<String>, ImportError> {
             names[0] = "t".to_owned();
             Ok(names)
         }
-        n => Err(ImportError::new(format!("{n} columns and no header"))
-            .hint("say which one holds the memory: --column 2 (counted from 1)")),
+        n => Err(ImportError::new(format!("{n} columns and no header")).hint(
+            "say which one holds the memory, counted from 1, and its unit: --column 2 --unit MB",
+        )),
     }
 }
 

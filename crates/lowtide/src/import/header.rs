@@ -3,6 +3,8 @@
 use lowtide_core::units::unit_factor;
 use lowtide_core::verdict::Meter;
 
+use super::meaning::{self, Meaning};
+
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Column {
     Step,
@@ -10,6 +12,10 @@ pub(super) enum Column {
     Time(Option<f64>),
     Index,
     Memory(Memory),
+    /// Memory that is left: it falls where memory grows.
+    Left,
+    /// The lowest or highest of what another column holds: W&B writes three columns for each metric.
+    Beside,
     /// Which process a row is about: rows of several must not be mixed.
     Owner,
     Other,
@@ -22,34 +28,18 @@ pub(super) struct Memory {
     pub factor: Option<f64>,
     /// Which one to take when there are several: higher is closer to the leak signal.
     pub rank: u8,
+    /// In per cent of a memory whose size the file does not say.
+    pub share: bool,
 }
 
-/// Names that hold a size but not the memory in use now.
-const NOT_IN_USE: [&str; 23] = [
-    "total",
-    "free",
-    "available",
-    "avail",
-    "limit",
-    "max",
-    "peak",
-    "swap",
-    "virtual",
-    "vms",
-    "vsz",
-    "vmsize",
-    "vmpeak",
-    "vmhwm",
-    "percent",
-    "pct",
-    "disk",
-    "cache",
-    "cached",
-    "buffers",
-    "delta",
-    "diff",
-    "growth",
-];
+impl Memory {
+    pub(super) fn with_unit(self, factor: Option<f64>) -> Memory {
+        Memory { factor, ..self }
+    }
+}
+
+/// What a share ranks: below every size.
+const RANK_SHARE: u8 = 20;
 
 /// Splits `rssBytes`, `rss_bytes`, `RSS (MB)` and `mem[GiB]` into lower-case words.
 pub(super) fn words(name: &str) -> Vec<String> {
@@ -83,8 +73,14 @@ pub(super) fn words(name: &str) -> Vec<String> {
 }
 
 pub(super) fn column(name: &str) -> Column {
-    let words = words(name);
+    let mut words = words(name);
+    if name.contains('%') {
+        words.push("percent".to_owned());
+    }
     let has = |list: &[&str]| words.iter().any(|w| list.contains(&w.as_str()));
+    if name.ends_with("__MIN") || name.ends_with("__MAX") {
+        return Column::Beside;
+    }
     if has(&["pid", "rank", "process", "hostname", "host"])
         && words.len() <= 2
         && !has(&["memory", "mem", "rss"])
@@ -93,6 +89,9 @@ pub(super) fn column(name: &str) -> Column {
     }
     if let Some(memory) = memory(&words) {
         return Column::Memory(memory);
+    }
+    if meaning::of(&words, unit_in(&words).is_some()) == Meaning::Left {
+        return Column::Left;
     }
     if has(&[
         "step",
@@ -153,56 +152,35 @@ fn seconds(unit: &str) -> Option<f64> {
 
 /// Is this the name of memory in use? `None` for everything else.
 pub(super) fn memory(words: &[String]) -> Option<Memory> {
-    let has = |list: &[&str]| words.iter().any(|w| list.contains(&w.as_str()));
-    let factor = words.iter().rev().find_map(|w| named_unit(w));
-    let of_cpu = has(&["cpu"]) && !has(&["mem", "memory", "ram", "rss"]);
-    if not_in_use(words) || of_cpu {
-        return None;
-    }
-    let gpu = has(&[
-        "gpu",
-        "cuda",
-        "vram",
-        "reserved",
-        "allocated",
-        "nvml",
-        "hbm",
-        "mps",
-        "xpu",
-    ]);
-    let (meter, rank) = if gpu {
-        (Meter::Gpu, 10)
-    } else if has(&["held"]) {
-        (Meter::Held, 100)
-    } else if has(&["anon", "rssanon", "anonymous"]) {
-        (Meter::Anon, 95)
-    } else if has(&["pss"]) {
-        (Meter::Pss, 90)
-    } else if has(&["uss", "private"]) {
-        (Meter::Uss, 85)
-    } else if has(&["rss", "vmrss", "resident", "real", "res"]) {
-        (Meter::Rss, 80)
-    } else if has(&["ram", "mem", "memory", "workingset"]) || has(&["working"]) && has(&["set"]) {
-        (Meter::Memory, 70)
-    } else if has(&["used", "usage", "heap"]) {
-        (Meter::Memory, 60)
-    } else if factor.is_some() {
-        (Meter::Memory, 40)
-    } else if has(&["value", "bytes", "size"]) {
-        (Meter::Memory, 30)
-    } else {
-        return None;
+    let factor = unit_in(words);
+    let (meter, rank, share) = match meaning::of(words, factor.is_some()) {
+        // W&B's `system/memory` is the used part of the machine's, in per cent.
+        Meaning::Memory(..)
+            if factor.is_none() && words.ends_with(&WANDB_SHARE.map(str::to_owned)) =>
+        {
+            (Meter::Memory, RANK_SHARE, true)
+        }
+        Meaning::Memory(meter, rank) => (meter, rank, false),
+        Meaning::Share(meter) => (meter, RANK_SHARE, true),
+        Meaning::Left | Meaning::Other => return None,
     };
     Some(Memory {
         meter,
         factor,
         rank,
+        share,
     })
 }
 
-/// Does a word say that the size is something else than memory in use now?
-pub(super) fn not_in_use(words: &[String]) -> bool {
-    words.iter().any(|w| NOT_IN_USE.contains(&w.as_str()))
+const WANDB_SHARE: [&str; 2] = ["system", "memory"];
+
+/// The unit that a name says.
+pub(super) fn unit_in(words: &[String]) -> Option<f64> {
+    words.iter().rev().find_map(|w| named_unit(w))
+}
+
+pub(super) fn is_unit(word: &str) -> bool {
+    named_unit(word).is_some()
 }
 
 /// A unit that stands as a word of its own in a name. One letter alone is no unit there.
@@ -249,7 +227,7 @@ mod tests {
 
     fn meter(name: &str) -> Option<(Meter, Option<f64>)> {
         match column(name) {
-            Column::Memory(m) => Some((m.meter, m.factor)),
+            Column::Memory(m) if !m.share => Some((m.meter, m.factor)),
             _ => None,
         }
     }
@@ -267,12 +245,24 @@ mod tests {
             ("gpu_mem_mb", (Meter::Gpu, Some(1e6))),
             ("rss", (Meter::Rss, None)),
             ("process_memory_mb", (Meter::Memory, Some(1e6))),
+            ("bytes", (Meter::Memory, Some(1.0))),
+            ("rss_after_save_mb", (Meter::Rss, Some(1e6))),
+            ("cuda memory allocated (MB)", (Meter::Gpu, Some(1e6))),
+            ("run-7 - system/proc.memory.rssMB", (Meter::Rss, Some(1e6))),
         ] {
             assert_eq!(meter(name), Some(expected), "{name}");
         }
         for name in [
             "cpu",
-            "mem_percent",
+            "value",
+            "download_mb",
+            "net_rx_bytes",
+            "disk_used_gb",
+            "checkpoint_mb",
+            "memory_of_model_mb",
+            "gpu_util",
+            "memory utilization (MB)",
+            "system/proc.memory.rssMB__MIN",
             "total_mb",
             "peak_rss_mb",
             "loss",
@@ -281,6 +271,21 @@ mod tests {
         ] {
             assert_eq!(meter(name), None, "{name}");
         }
+        for name in [
+            "mem_available_mb",
+            "MemFree",
+            "free_mb",
+            "system/proc.memory.availableMB",
+        ] {
+            assert_eq!(column(name), Column::Left, "{name}");
+        }
+        for name in ["mem_percent", "%MEM", "run - system/memory", "memory (%)"] {
+            let Column::Memory(memory) = column(name) else {
+                panic!("{name}")
+            };
+            assert!(memory.share, "{name}");
+        }
+        assert_eq!(column("cpu_percent"), Column::Other);
         assert_eq!(column("step"), Column::Step);
         assert_eq!(column("global_step"), Column::Step);
         assert_eq!(column("t"), Column::Time(None));

@@ -11,6 +11,7 @@ mod header;
 mod jsonl;
 mod kept;
 mod log;
+mod meaning;
 mod mprof;
 mod order;
 mod psrecord;
@@ -38,6 +39,8 @@ pub(crate) struct Options {
     pub steps_expected: bool,
     /// Steps in an epoch, when flags say so: parts of an epoch become steps.
     pub epoch_steps: Option<f64>,
+    /// What 100 % of a share is, in bytes.
+    pub limit: Option<f64>,
     /// Which of several processes, ...
     pub pid: Option<u32>,
     /// ... or which process, container, pod or metric, by (a part of) its name.

@@ -14,6 +14,8 @@ pub(super) struct Size {
     pub near: Vec<String>,
     /// The words since the previous size.
     pub far: Vec<String>,
+    /// The words behind a size with a unit, where they are not the name of the next number: `5 GB of RAM`.
+    pub behind: Vec<String>,
 }
 
 /// How many words before a number can say what it is.
@@ -61,6 +63,7 @@ pub(super) fn each_size(line: &str, words: &mut Words, mut each: impl FnMut(&Fou
             words,
             near: 0,
             far: 0,
+            behind: "",
         });
     }
     let bytes = line.as_bytes();
@@ -90,8 +93,13 @@ pub(super) fn each_size(line: &str, words: &mut Words, mut each: impl FnMut(&Fou
         };
         let sign = line[..at].chars().next_back();
         let near_text = &line[near_from..at];
+        // A comma ends what was said of the number before: `500 MB RAM, loss 0.3`.
+        let clause = near_text
+            .rfind([',', ';', '|'])
+            .map_or(0, |comma| comma + 1);
+        words.take(&near_text[..clause], behind_number);
         let near = words.len();
-        words.take(near_text, behind_number);
+        words.take(&near_text[clause..], behind_number && clause == 0);
         let change = matches!(sign, Some('+'))
             || (sign == Some('-') && near_text.ends_with(" -"))
             || words.last(near, false).any(is_change);
@@ -99,7 +107,10 @@ pub(super) fn each_size(line: &str, words: &mut Words, mut each: impl FnMut(&Fou
         let total = near_text.trim() == "/" && factor.is_some();
         let glued =
             factor.is_none() && line[end..].starts_with(|c: char| c.is_alphabetic() || c == ':');
-        if !is_rate && !change && !percent && !total && !glued {
+        let count = factor.is_none() && is_count(&line[end..]);
+        let bar = whole.is_some() || unit.is_some() && line[after..].starts_with('/');
+        let bar = bar && is_bar(&line[after..]);
+        if !is_rate && !change && !percent && !total && !glued && !count && !bar {
             each(&Found {
                 value,
                 digits: at..end,
@@ -107,6 +118,11 @@ pub(super) fn each_size(line: &str, words: &mut Words, mut each: impl FnMut(&Fou
                 words,
                 near,
                 far,
+                behind: if factor.is_some() {
+                    behind(&line[after..])
+                } else {
+                    ""
+                },
             });
         }
         at = after.max(end);
@@ -128,6 +144,7 @@ pub(super) struct Found<'w> {
     words: &'w Words,
     near: usize,
     far: usize,
+    behind: &'w str,
 }
 
 impl Found<'_> {
@@ -141,6 +158,11 @@ impl Found<'_> {
         self.words.last(self.far, true)
     }
 
+    /// The text behind it that may name it.
+    pub(super) fn behind(&self) -> &str {
+        self.behind
+    }
+
     pub(super) fn owned(&self) -> Size {
         let owned = |words: &mut dyn Iterator<Item = &str>| words.map(str::to_owned).collect();
         Size {
@@ -148,7 +170,43 @@ impl Found<'_> {
             factor: self.factor,
             near: owned(&mut self.near()),
             far: owned(&mut self.far()),
+            behind: super::header::words(self.behind),
         }
+    }
+}
+
+/// `512 tensors` counts things, `512 loss 0.3` and `512, loss` do not.
+fn is_count(rest: &str) -> bool {
+    let Some(word) = rest.strip_prefix(' ') else {
+        return false;
+    };
+    let end = word
+        .find(|c: char| !c.is_alphabetic())
+        .unwrap_or(word.len());
+    let after = word[end..].trim_start_matches(['s', '_', ' ']);
+    end > 1 && !after.starts_with(|c: char| c.is_ascii_digit() || matches!(c, ':' | '=' | '['))
+}
+
+/// `3.1M/10.0M [00:05<00:10, 1.2MB/s]`: what follows the first size is the end of a bar that counts bytes.
+fn is_bar(rest: &str) -> bool {
+    let Some(open) = rest.find('[') else {
+        return false;
+    };
+    // Between them stands at most the whole.
+    const WHOLE: usize = 16;
+    open <= WHOLE && rest[open + 1..].starts_with(|c: char| c.is_ascii_digit() || c == '?')
+}
+
+/// The text behind a size, up to the next mark of a sentence, if no number follows.
+fn behind(rest: &str) -> &str {
+    let marks = |c: char| matches!(c, ',' | ';' | '|' | '(' | ')' | '[' | ']' | '/' | ':' | '=');
+    let end = rest.find(|c| marks(c) || c.is_ascii_digit());
+    match end {
+        // It names what follows.
+        Some(end) if rest[end..].starts_with([':', '=']) => "",
+        Some(end) if rest[end..].starts_with(|c: char| c.is_ascii_digit()) => "",
+        Some(end) => &rest[..end],
+        None => rest,
     }
 }
 
@@ -405,7 +463,6 @@ mod tests {
         assert_eq!(
             found("Step 10: 6529 tensors (12.1 GB), RAM: 5,552 MB"),
             [
-                (6529.0, None, "".into()),
                 (12.1, Some(1e9), "tensors".into()),
                 (5552.0, Some(1e6), "ram".into()),
             ]

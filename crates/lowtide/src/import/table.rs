@@ -4,6 +4,7 @@
 use lowtide_core::point::{Point, Track};
 use lowtide_core::verdict::{Axis, Meter};
 
+use super::choose::quoted;
 use super::header::{self, Column, Memory};
 use super::kept::Kept;
 use super::{ImportError, Imported, Options, Who, order, size, time};
@@ -99,12 +100,18 @@ fn value_column(
     options: &Options,
 ) -> Result<(usize, Memory), ImportError> {
     if let Some(wanted) = &options.column {
-        return named_column(names, wanted)
-            .map(|at| (at, memory_of(names, kinds, at)))
-            .ok_or_else(|| {
-                ImportError::new(format!("there is no column `{wanted}`"))
-                    .hint(format!("the columns are: {}", super::listed(names)))
-            });
+        let Some(at) = named_column(names, wanted) else {
+            return Err(ImportError::new(format!("there is no column `{wanted}`"))
+                .hint(format!("the columns are: {}", super::listed(names))));
+        };
+        if kinds[at] == Column::Left {
+            return Err(ImportError::new(format!(
+                "column `{}` is memory that is left: it falls where memory grows",
+                names[at]
+            ))
+            .hint("name a column of what is in use"));
+        }
+        return Ok((at, memory_of(names, kinds, at)));
     }
     let usable = |at: &usize| numeric.get(*at) == Some(&true) && Some(*at) != x;
     let mut found: Vec<(usize, Memory)> = (0..names.len())
@@ -122,21 +129,43 @@ fn value_column(
     match (found.as_slice(), others.as_slice()) {
         ([best], _) => Ok(*best),
         ([best, next, ..], _) if best.1.rank > next.1.rank => Ok(*best),
-        ([], [only]) => Ok((*only, memory_of(names, kinds, *only))),
-        ([], _) => Err(
-            ImportError::new("no column looks like memory").hint(format!(
-                "name one: --column NAME, out of {}",
-                super::listed(names)
-            )),
-        ),
+        // Who says the unit says that it is a size, and there is only one that can be meant.
+        ([], [only]) if options.unit.is_some() => Ok((*only, memory_of(names, kinds, *only))),
+        ([], others) => Err(no_memory(names, kinds, others)),
         (several, _) => {
             let names: Vec<String> = several.iter().map(|(at, _)| names[*at].clone()).collect();
             Err(ImportError::new(format!(
                 "several columns look like memory: {}",
                 super::listed(&names)
             ))
-            .hint(format!("choose one: --column '{}'", names[0])))
+            .hint(format!("choose one: --column {}", quoted(&names[0]))))
         }
+    }
+}
+
+/// What is said where no column's name says that it is memory.
+fn no_memory(names: &[String], kinds: &[Column], others: &[usize]) -> ImportError {
+    let error = ImportError::new(format!(
+        "no column's name says that it is memory (columns: {})",
+        super::listed(names)
+    ));
+    let unit = |at: &usize| match header::unit_in(&header::words(&names[*at])) {
+        Some(_) => "",
+        None => " --unit MB",
+    };
+    let offers: Vec<String> = others
+        .iter()
+        .map(|at| format!("--column {}{}", quoted(&names[*at]), unit(at)))
+        .collect();
+    match (offers.is_empty(), kinds.contains(&Column::Left)) {
+        (false, _) => error.hint(format!(
+            "if one is, name it: {}",
+            super::listed_by(&offers, " or ")
+        )),
+        (true, true) => {
+            error.hint("what is left falls where memory grows: add a column of what is in use")
+        }
+        (true, false) => error.hint("add a column of memory, such as rss_mb"),
     }
 }
 
@@ -163,8 +192,9 @@ fn memory_of(names: &[String], kinds: &[Column], at: usize) -> Memory {
         .collect();
     Memory {
         meter: Meter::Memory,
-        factor: header::memory(&unit).and_then(|memory| memory.factor),
+        factor: header::unit_in(&unit),
         rank: 0,
+        share: false,
     }
 }
 
@@ -195,12 +225,17 @@ pub(super) enum Cell {
     Number(f64),
     /// Written with its unit: `5.4 GB`.
     Bytes(f64),
+    /// `45.3%`
+    Share(f64),
 }
 
 impl Cell {
     pub(super) fn parse(text: &str) -> Option<Cell> {
         match text.parse::<f64>() {
             Ok(value) => Some(Cell::Number(value)),
+            Err(_) if let Some(share) = text.strip_suffix('%') => {
+                share.trim().parse().ok().map(Cell::Share)
+            }
             Err(_) => Some(match size::parse(text)? {
                 (value, None) => Cell::Number(value),
                 (value, Some(factor)) => Cell::Bytes(value * factor),
@@ -240,6 +275,10 @@ impl Rows {
         let (value, sized) = match value {
             Some(Cell::Number(value)) => (value, false),
             Some(Cell::Bytes(value)) => (value, true),
+            Some(Cell::Share(value)) => {
+                self.plan.memory.share = true;
+                (value, false)
+            }
             None => (f64::NAN, false),
         };
         if !value.is_finite() || value < 0.0 {
@@ -358,6 +397,16 @@ impl Rows {
         }
         if self.sized {
             return Ok((1.0, "the unit of each cell".to_owned()));
+        }
+        if self.plan.memory.share {
+            let share = &self.plan.names[self.plan.value];
+            let hundred = options.limit.ok_or_else(|| {
+                ImportError::new(format!(
+                    "column `{share}` is in per cent, and nothing says of what"
+                ))
+                .hint("say how much memory 100 % is: --limit 64GB")
+            })?;
+            return Ok((hundred / 100.0, "per cent of the limit".to_owned()));
         }
         if let Some(factor) = self.plan.memory.factor {
             return Ok((factor, unit_name(factor).to_owned()));

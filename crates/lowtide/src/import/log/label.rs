@@ -1,8 +1,12 @@
 //! The kinds of sizes that a log prints, and which of them is the memory.
 
 use super::super::header::{self, Memory};
+use super::super::meaning::{self, Meaning};
 use super::super::{ImportError, Options};
-use super::names::Names;
+use super::names::{Names, UNNAMED};
+
+/// Sizes that a hint names.
+const OFFERED: usize = 8;
 
 /// A label must come back this often to be a series.
 pub(super) const RECURS: usize = 3;
@@ -92,29 +96,15 @@ impl Labels {
 }
 
 fn choose(mut labels: Vec<Label>, options: &Options) -> Result<Label, ImportError> {
-    let nothing = || {
-        ImportError::new("no memory sizes found in it").hint(
-            "lowtide reads tables (step,MB), mprof and psrecord files, JSON lines, and logs with lines like `Step 10: RAM 5552 MB`",
-        )
-    };
     if let Some(wanted) = &options.column {
-        let wanted = header::words(wanted).join(" ");
-        let all: Vec<String> = labels
-            .iter()
-            .map(|l| format!("'{}'", l.key))
-            .take(8)
-            .collect();
-        labels.retain(|l| l.key == wanted || l.key.contains(&wanted));
-        labels.sort_by_key(|l| (l.key != wanted, std::cmp::Reverse(l.count)));
-        return labels.into_iter().next().ok_or_else(|| {
-            ImportError::new(format!("no size is printed after the words `{wanted}`"))
-                .hint(format!("found: {}", all.join(", ")))
-        });
+        return asked_for(labels, wanted);
     }
     let most = labels.iter().map(|l| l.count).max().unwrap_or(0);
     labels.retain(|l| l.count >= RECURS.min(most));
     labels.sort_by_key(|l| (std::cmp::Reverse(l.memory.rank), std::cmp::Reverse(l.count)));
-    let best = labels.first().cloned().ok_or_else(nothing)?;
+    let Some(best) = labels.first().filter(|l| l.memory.rank > UNNAMED) else {
+        return Err(no_memory(&labels));
+    };
     // Another label of the same standing that is printed about as often: which one is meant?
     let rival = labels[1..]
         .iter()
@@ -125,8 +115,44 @@ fn choose(mut labels: Vec<Label>, options: &Options) -> Result<Label, ImportErro
             best.key, rival.key
         ))
         .hint(format!("choose one: --column '{}'", best.key))),
-        None => Ok(best),
+        None => Ok(best.clone()),
     }
+}
+
+fn asked_for(mut labels: Vec<Label>, wanted: &str) -> Result<Label, ImportError> {
+    let words = header::words(wanted);
+    if meaning::of(&words, true) == Meaning::Left {
+        return Err(ImportError::new(format!(
+            "`{wanted}` is memory that is left: it falls where memory grows"
+        ))
+        .hint("name what is in use, or print it beside"));
+    }
+    let wanted = words.join(" ");
+    let others = no_memory(&labels).hint;
+    labels.retain(|l| l.key == wanted || l.key.contains(&wanted));
+    labels.sort_by_key(|l| (l.key != wanted, std::cmp::Reverse(l.count)));
+    labels.into_iter().next().ok_or_else(|| ImportError {
+        message: format!("no size is printed after the words `{wanted}`"),
+        hint: others,
+    })
+}
+
+/// What is said where nothing that is printed says that it is memory.
+fn no_memory(labels: &[Label]) -> ImportError {
+    let mut named: Vec<&Label> = labels.iter().collect();
+    named.sort_by_key(|l| std::cmp::Reverse((l.memory.rank, l.count)));
+    let names = named
+        .iter()
+        .take(OFFERED)
+        .map(|l| format!("--column '{}'", l.key));
+    let names: Vec<String> = names.collect();
+    if names.is_empty() {
+        return ImportError::new("no memory sizes found in it").hint(
+            "lowtide reads tables (step,MB), the output of tools such as top and ps, JSON lines, and logs with lines like `Step 10: RAM 5552 MB`",
+        );
+    }
+    ImportError::new("no size in it says that it is memory (such as `RAM 5552 MB`)")
+        .hint(format!("if one is, name it: {}", names.join(" or ")))
 }
 
 /// What a number without a unit is worth under this label.

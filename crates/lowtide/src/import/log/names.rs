@@ -8,6 +8,7 @@ use std::rc::Rc;
 use lowtide_core::verdict::Meter;
 
 use super::super::header::{self, Memory};
+use super::super::meaning::{self, Meaning, RANK_GPU};
 use super::super::size::{self, Found, Size, Words, each_size};
 use super::shape::Shapes;
 
@@ -17,8 +18,15 @@ const LABELS: usize = 256;
 /// Ways to call a size that are remembered; a log has dozens.
 const NAMES: usize = 4096;
 
-/// What a size without a telling word ranks: below every name that says memory.
-const UNNAMED: u8 = 5;
+/// What a size ranks whose words do not say memory: it is never taken, unless asked for.
+pub(super) const UNNAMED: u8 = 5;
+
+/// What a word for memory ranks at least, but for that of a GPU. A unit alone says no more in a log than that
+/// something has a size.
+const WORDED: u8 = 60;
+
+/// Words behind a size that can name it.
+const BEHIND: usize = 3;
 
 #[derive(Clone, Debug)]
 pub(super) struct Name {
@@ -121,6 +129,8 @@ impl Spoken {
                 asked.push_str(word);
                 asked.push(' ');
             }
+            asked.push('|');
+            asked.push_str(size.behind());
             if let Some(name) = known.get(asked.as_str()) {
                 if let Some(name) = name {
                     each(size, name);
@@ -157,40 +167,69 @@ fn numbered(labels: &mut HashMap<Rc<str>, usize>, key: String, memory: Memory) -
 
 /// The words that name a size, and what they say.
 fn label_of(smi: bool, size: &Size) -> Option<(String, Memory)> {
+    if smi {
+        return Some(("gpu memory".to_owned(), memory_of(Meter::Gpu, RANK_GPU)));
+    }
     let mut named = size.near.clone();
     if named.is_empty() {
         named.clone_from(&size.far);
     }
-    let gpu = smi || header::memory(&size.far).is_some_and(|m| m.meter == Meter::Gpu);
-    let memory = match header::memory(&named) {
-        Some(memory) => memory,
-        // A word such as `total` or `peak` says that it is not the memory in use.
-        None if size.factor.is_some() && !header::not_in_use(&named) => Memory {
-            meter: Meter::Memory,
-            factor: None,
-            rank: UNNAMED,
-        },
-        None => return None,
-    };
-    // `value=3` and `size: 12` are memory in a table of two columns, not in a log.
-    if size.factor.is_none() && memory.factor.is_none() && memory.rank < 60 {
-        return None;
-    }
-    let memory = if gpu {
-        Memory {
-            meter: Meter::Gpu,
-            rank: 10,
-            ..memory
+    let unit = size.factor.is_some();
+    let mut found = said(&named, unit);
+    if found == Said::Nothing && !size.behind.is_empty() && size.behind.len() <= BEHIND {
+        let mut more = named.clone();
+        more.extend(size.behind.iter().cloned());
+        let by_more = said(&more, unit);
+        if by_more != Said::Nothing {
+            (named, found) = (more, by_more);
         }
-    } else {
-        memory
+    }
+    let memory = match found {
+        Said::Memory(memory) => memory,
+        Said::Else => return None,
+        // It can be asked for.
+        Said::Nothing if unit => memory_of(Meter::Memory, UNNAMED),
+        Said::Nothing => return None,
     };
-    let key = if smi {
-        "gpu memory".to_owned()
-    } else {
-        named.join(" ")
+    let gpu = meaning::of(&size.far, unit) == Meaning::Memory(Meter::Gpu, RANK_GPU);
+    let memory = match gpu && memory.rank > UNNAMED {
+        true => memory_of(Meter::Gpu, RANK_GPU).with_unit(memory.factor),
+        false => memory,
     };
-    Some((key, memory))
+    Some((named.join(" "), memory))
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Said {
+    Memory(Memory),
+    /// What is free, a limit, a peak: never the memory in use now.
+    Else,
+    Nothing,
+}
+
+fn said(words: &[String], unit: bool) -> Said {
+    let factor = header::unit_in(words);
+    let sized = unit || factor.is_some();
+    if !sized && !meaning::ends_in_memory(words) {
+        return Said::Nothing;
+    }
+    match meaning::of(words, sized) {
+        Meaning::Memory(meter, rank) if rank >= WORDED || (rank == RANK_GPU && sized) => {
+            Said::Memory(memory_of(meter, rank).with_unit(factor))
+        }
+        Meaning::Left | Meaning::Share(_) => Said::Else,
+        _ if meaning::not_in_use(words) => Said::Else,
+        _ => Said::Nothing,
+    }
+}
+
+fn memory_of(meter: Meter, rank: u8) -> Memory {
+    Memory {
+        meter,
+        factor: None,
+        rank,
+        share: false,
+    }
 }
 
 #[cfg(test)]
