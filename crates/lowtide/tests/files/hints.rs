@@ -30,7 +30,9 @@ fn follow(
 ) -> Option<String> {
     let hint = hint?;
     for flag in pasteable(hint) {
-        let mut pasted: Vec<String> = without(flags, &flag[0]);
+        let given = flags.to_vec();
+        let again = flag.iter().filter(|word| word.starts_with("--"));
+        let mut pasted = again.fold(given, |given, word| without(&given, word));
         pasted.extend(flag.clone());
         let shown = flag.join(" ");
         match ask(folder, file, &pasted) {
@@ -50,26 +52,33 @@ fn follow(
     None
 }
 
-/// The flags of a hint, each with its value as a shell would take them. `--all` prints a list, not a verdict.
+/// What can be pasted of a hint: flags with their values, as a shell would take them, those that stand side by side
+/// together. `--all` prints a list, not a verdict.
 fn pasteable(hint: &str) -> Vec<Vec<String>> {
     let words = words(hint);
     let mut found: Vec<Vec<String>> = Vec::new();
+    let mut end = None;
     for (at, word) in words.iter().enumerate() {
         if !word.starts_with("--") || BARE.contains(&word.as_str()) || word.len() == 2 {
             continue;
         }
         if let Some(value) = words.get(at + 1) {
-            found.push(vec![word.clone(), value.clone()]);
+            let pair = [word.clone(), value.clone()];
+            match found.last_mut() {
+                Some(before) if end == Some(at) => before.extend(pair),
+                _ => found.push(pair.to_vec()),
+            }
+            end = Some(at + 2);
         }
     }
     found.dedup();
     found
 }
 
-/// Words as a shell cuts them; the commas and brackets of a sentence are not part of a bare one.
+/// Words as a shell cuts them; the commas and brackets of a sentence are words of their own.
 fn words(text: &str) -> Vec<String> {
     let mut words = vec![String::new()];
-    let (mut quoted, mut escaped, mut was_quoted) = (false, false, false);
+    let (mut quoted, mut escaped) = (false, false);
     for c in text.chars() {
         let last = words.last_mut().expect("there is always one");
         match c {
@@ -77,17 +86,14 @@ fn words(text: &str) -> Vec<String> {
                 last.push(c);
                 escaped = false;
             }
-            '\'' => {
-                quoted = !quoted;
-                was_quoted = true;
-            }
+            '\'' => quoted = !quoted,
             '\\' if !quoted => escaped = true,
             _ if quoted => last.push(c),
             ' ' | ',' | ';' | '(' | ')' | '`' => {
-                if !last.is_empty() || was_quoted {
-                    words.push(String::new());
+                if c != ' ' {
+                    words.push(c.to_string());
                 }
-                was_quoted = false;
+                words.push(String::new());
             }
             _ => last.push(c),
         }
