@@ -1,18 +1,21 @@
 //! `--fits`: the run needs less than the limit until its end. It passes on what was seen and never on
 //! a prediction: memory that still grows leaves it open, even where its end is known.
 
-use super::{Finding, Outcome, sizes};
+use super::say::sizes;
+use super::{Finding, Outcome};
 use crate::units::show_bytes;
 use crate::verdict::{Class, Fits, Verdict};
 
 pub(super) fn fits(verdict: &Verdict) -> Finding {
-    let name = "fits";
+    let name = super::FITS;
     let open = |says: &str| Finding::new(name, Outcome::Inconclusive, says.to_owned());
     let Some(limit) = verdict.limit else {
-        return open("the limit is not known; say it: --limit 32GB");
+        return open("not decided: the limit is not known; say it: --limit 32GB");
     };
     let Some(outlook) = &verdict.outlook else {
-        return open("too little was seen to say what the run needs");
+        return open(
+            "not decided: too little was seen to say what the run needs; a longer run decides it",
+        );
     };
     let needs = outlook.needs;
     let over = outlook.seconds == Some(0.0);
@@ -21,21 +24,39 @@ pub(super) fn fits(verdict: &Verdict) -> Finding {
         Class::WarmUp => !verdict.is_under_way(),
         Class::Leak | Class::TooEarly => false,
     };
+    let over_the_limit = || match needs.low > limit {
+        true => format!(
+            ": {} too much",
+            sizes(needs.low - limit, needs.high - limit)
+        ),
+        false => ": more than others leave of the limit".to_owned(),
+    };
+    let reaches = || match needs.high > limit {
+        true => format!(
+            "; not decided: up to {} too much, a longer run narrows it",
+            show_bytes(needs.high - limit)
+        ),
+        false => "; not decided: others take of the same limit".to_owned(),
+    };
+    let open = |why: &str| format!("; not decided: {why}");
     let (outcome, but) = match outlook.fits {
-        Some(Fits::No) => (Outcome::Fail, ""),
-        Some(Fits::Tight) => (Outcome::Inconclusive, ""),
-        Some(Fits::Yes) if needs.high >= limit => (Outcome::Inconclusive, ""),
+        Some(Fits::No) => (Outcome::Fail, over_the_limit()),
+        Some(Fits::Tight) => (Outcome::Inconclusive, reaches()),
+        Some(Fits::Yes) if needs.high >= limit => (Outcome::Inconclusive, reaches()),
         // What a run needed that is over was measured, whatever its line would have done.
-        Some(Fits::Yes) if over || settled => (Outcome::Pass, ""),
+        Some(Fits::Yes) if over || settled => (Outcome::Pass, String::new()),
         Some(Fits::Yes) if verdict.is_under_way() => (
             Outcome::Inconclusive,
-            ", but where growth ends is only predicted",
+            open("where growth ends is only predicted"),
         ),
         Some(Fits::Yes) if verdict.verdict == Class::TooEarly && !verdict.growing => {
-            (Outcome::Inconclusive, ", but it is too early to say")
+            (Outcome::Inconclusive, open("it is too early to say"))
         }
-        Some(Fits::Yes) => (Outcome::Inconclusive, ", but it still grows"),
-        None => (Outcome::Inconclusive, ""),
+        Some(Fits::Yes) => (Outcome::Inconclusive, open("it still grows")),
+        None => (
+            Outcome::Inconclusive,
+            open("growth was seen for too short a time to be carried that far"),
+        ),
     };
     let says = match outlook.says.as_str() {
         "" => format!(
@@ -102,7 +123,7 @@ mod tests {
             growing.growing = true;
             let found = fits(&growing);
             assert_eq!(found.outcome, Outcome::Inconclusive, "{class}");
-            assert!(found.says.ends_with("but it still grows"), "{}", found.says);
+            assert!(found.says.ends_with("it still grows"), "{}", found.says);
             growing.outlook.as_mut().unwrap().seconds = Some(0.0);
             assert_eq!(fits(&growing).outcome, Outcome::Pass, "{class}");
         }

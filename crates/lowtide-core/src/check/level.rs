@@ -1,5 +1,6 @@
 //! Bounds on levels that were seen: `--max-swing` (after settling), `--max-peak`, `--min-headroom`.
 
+use super::say::too_much;
 use super::{Criteria, Finding, Headroom, JudgedSeries, Outcome, after};
 use crate::judge::words::place;
 use crate::units::{Bytes, show_bytes};
@@ -18,16 +19,22 @@ pub(super) fn max_swing(bound: Bytes, criteria: &Criteria, subject: JudgedSeries
     let rest = after(subject.series, from);
     // How far memory climbs above the lowest point before: a level that falls is no swing.
     let mut low = f64::INFINITY;
-    let mut swing = 0f64;
+    let (mut swing, mut at) = (0f64, from);
     for bucket in rest {
         low = low.min(bucket.floor);
-        swing = swing.max(bucket.crest - low);
+        if bucket.crest - low > swing {
+            (swing, at) = (bucket.crest - low, bucket.first);
+        }
     }
     if rest.is_empty() || (rest.len() < LEAST && swing <= bound.as_f64()) {
         return Finding::new(
             name,
             Outcome::Inconclusive,
-            format!("only {} points from {} on", rest.len(), place(axis, from)),
+            format!(
+                "not decided: {} of {LEAST} points from {} on; a longer run has them",
+                rest.len(),
+                place(axis, from)
+            ),
         );
     }
     let outcome = if swing <= bound.as_f64() {
@@ -36,9 +43,11 @@ pub(super) fn max_swing(bound: Bytes, criteria: &Criteria, subject: JudgedSeries
         Outcome::Fail
     };
     let says = format!(
-        "from {} on it climbs at most {} above its low, allowed {bound}",
+        "climbs {} above its low (at {}, from {} on), allowed {bound}{}",
+        show_bytes(swing),
+        place(axis, at),
         place(axis, from),
-        show_bytes(swing)
+        too_much(swing, bound.as_f64())
     );
     Finding::new(name, outcome, says).measured(swing, swing, bound.as_f64())
 }
@@ -55,7 +64,11 @@ fn peak(subject: JudgedSeries) -> Option<(f64, f64)> {
 pub(super) fn max_peak(bound: Bytes, subject: JudgedSeries) -> Finding {
     let name = "max-peak";
     let Some((peak, at)) = peak(subject) else {
-        return Finding::new(name, Outcome::Inconclusive, "there is no point".to_owned());
+        return Finding::new(
+            name,
+            Outcome::Inconclusive,
+            "not decided: there is no point".to_owned(),
+        );
     };
     let outcome = if peak <= bound.as_f64() {
         Outcome::Pass
@@ -63,20 +76,21 @@ pub(super) fn max_peak(bound: Bytes, subject: JudgedSeries) -> Finding {
         Outcome::Fail
     };
     let says = format!(
-        "peak {} at {}, allowed {bound}",
+        "peak {} at {}, allowed {bound}{}",
         show_bytes(peak),
-        place(subject.series.axis, at)
+        place(subject.series.axis, at),
+        too_much(peak, bound.as_f64())
     );
     Finding::new(name, outcome, says).measured(peak, peak, bound.as_f64())
 }
 
 pub(super) fn min_headroom(bound: &Headroom, subject: JudgedSeries) -> Finding {
-    let name = "min-headroom";
+    let name = super::MIN_HEADROOM;
     let (Some(limit), Some((peak, _))) = (subject.verdict.limit, peak(subject)) else {
         return Finding::new(
             name,
             Outcome::Inconclusive,
-            "the limit is not known; say it: --limit 32GB".to_owned(),
+            "not decided: the limit is not known; say it: --limit 32GB".to_owned(),
         );
     };
     let needed = match bound {
@@ -90,9 +104,16 @@ pub(super) fn min_headroom(bound: &Headroom, subject: JudgedSeries) -> Finding {
     } else {
         Outcome::Fail
     };
+    let there = match left >= 0.0 {
+        true => format!("{} left", show_bytes(left)),
+        false => format!("{} over the limit", show_bytes(-left)),
+    };
+    let short = match outcome {
+        Outcome::Fail => format!(": {} too little", show_bytes(needed - left)),
+        _ => String::new(),
+    };
     let says = format!(
-        "{} left at the peak of {} below {}, wanted {}",
-        show_bytes(left),
+        "{there} at the peak of {} with a limit of {}, wanted {} left{short}",
         show_bytes(peak),
         show_bytes(limit),
         show_bytes(needed)

@@ -8,6 +8,7 @@ mod fits;
 mod level;
 mod lost;
 mod rate;
+mod say;
 mod settled;
 
 pub use bound::{BoundError, Headroom, RateBound, SettleBound};
@@ -60,6 +61,23 @@ pub struct Finding {
     pub low: Option<f64>,
     pub high: Option<f64>,
     pub bound: Option<f64>,
+    /// Whose memory it speaks of: `trainer 4647`. None for a bare series, and for what is said of the
+    /// whole run.
+    pub whose: Option<String>,
+    /// Of a comparison with a baseline: what changed.
+    pub change: Option<Change>,
+    /// The same in a few words: `plateau 1.48 GB lower`.
+    pub brief: Option<String>,
+}
+
+/// What became of the baseline's value. Less than the tolerance is no change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Change {
+    Improvement,
+    None,
+    Regression,
+    NotDecided,
 }
 
 impl Finding {
@@ -71,6 +89,9 @@ impl Finding {
             low: None,
             high: None,
             bound: None,
+            whose: None,
+            change: None,
+            brief: None,
         }
     }
 
@@ -79,6 +100,20 @@ impl Finding {
         self.high = Some(high);
         self.bound = Some(bound);
         self
+    }
+
+    fn compared(mut self, change: Change, brief: String) -> Finding {
+        self.change = Some(change);
+        self.brief = Some(brief);
+        self
+    }
+
+    /// The sentence with whose memory it is.
+    pub fn sentence(&self) -> String {
+        match &self.whose {
+            Some(whose) => format!("{whose}: {}", self.says),
+            None => self.says.clone(),
+        }
     }
 }
 
@@ -114,6 +149,11 @@ pub fn check(
     if let Some(baseline) = baseline {
         findings.extend(baseline::compare(criteria.tolerance, subject, baseline));
     }
+    let whose = say::whose(subject.verdict);
+    for finding in &mut findings {
+        let whole_run = [FITS, MIN_HEADROOM, MIN_STEPS].contains(&finding.criterion.as_str());
+        finding.whose = whose.clone().filter(|_| !whole_run);
+    }
     lost::leave_open(&mut findings, subject, baseline);
     findings
 }
@@ -136,26 +176,55 @@ fn no_leak(criteria: &Criteria, verdict: &Verdict) -> Option<Finding> {
         || criteria.max_peak.is_some()
         || criteria.min_headroom.is_some()
         || criteria.fits;
-    let evidence = verdict.evidence.first().map_or("", |e| e.says.as_str());
-    let says = |word: &str| match evidence {
-        "" => word.to_owned(),
-        evidence => format!("{word}: {evidence}"),
-    };
+    let rate = &verdict.rate;
+    let rises = say::course(verdict.axis, rate.value, rate.low, rate.high);
+    let open = |word: &str| format!("{word}: {rises}, allowed 0; {}", say::decided_by(verdict));
     let (outcome, says) = match verdict.verdict {
-        Class::Leak => (Outcome::Fail, says("leak")),
+        Class::Leak => (Outcome::Fail, format!("leak: {rises}, allowed 0")),
         Class::TooEarly if asked => return None,
-        Class::TooEarly if verdict.growing => (Outcome::Inconclusive, says("growing, not decided")),
-        Class::TooEarly => (Outcome::Inconclusive, says("too early")),
+        Class::TooEarly if verdict.growing => (Outcome::Inconclusive, open("growing, not decided")),
+        Class::TooEarly => (Outcome::Inconclusive, too_early(verdict)),
         // An end that is only predicted passes nothing.
         Class::WarmUp if verdict.is_under_way() && asked => return None,
-        Class::WarmUp if verdict.is_under_way() => {
-            (Outcome::Inconclusive, says("warm-up under way"))
-        }
-        other => (Outcome::Pass, other.to_string()),
+        Class::WarmUp if verdict.is_under_way() => (
+            Outcome::Inconclusive,
+            open("warm-up under way, its end is only predicted"),
+        ),
+        _ => (Outcome::Pass, no_growth(verdict)),
     };
     Some(Finding::new("no-leak", outcome, says))
 }
 
+/// What little is known, and what would be enough.
+fn too_early(verdict: &Verdict) -> String {
+    let evidence = verdict.evidence.first().map_or("", |e| e.says.as_str());
+    let decided = say::decided_by(verdict);
+    match evidence {
+        "" => format!("too early, not decided; {decided}"),
+        evidence => format!("too early, not decided: {evidence}; {decided}"),
+    }
+}
+
+/// `stable, floor 1.48 GB`, `warm-up, ended at step 82, plateau 17.1 GB`.
+fn no_growth(verdict: &Verdict) -> String {
+    let mut says = verdict.verdict.to_string();
+    if let Some(at) = verdict.settled_at {
+        says += &format!(", ended at {}", place(verdict.axis, at));
+    }
+    match verdict.plateau {
+        Some(plateau) => says += &format!(", plateau {}", show_bytes(plateau)),
+        None => says += &format!(", floor {}", show_bytes(verdict.floor.last)),
+    }
+    if verdict.creep {
+        let rate = &verdict.rate;
+        let course = say::course(verdict.axis, rate.value, rate.low, rate.high);
+        says += &format!("; {course}, too slowly to matter");
+    }
+    says
+}
+
+const FITS: &str = "fits";
+const MIN_HEADROOM: &str = "min-headroom";
 const MIN_STEPS: &str = "min-steps";
 
 fn min_steps(steps: f64, subject: JudgedSeries) -> Finding {
@@ -164,7 +233,8 @@ fn min_steps(steps: f64, subject: JudgedSeries) -> Finding {
     let (outcome, says) = if axis != Axis::Step {
         (
             Outcome::Inconclusive,
-            "the source has no steps; if its axis counts them, say --axis step".to_owned(),
+            "not decided: the source has no steps; if its axis counts them, say --axis step"
+                .to_owned(),
         )
     } else if last >= steps {
         (
@@ -175,9 +245,10 @@ fn min_steps(steps: f64, subject: JudgedSeries) -> Finding {
         (
             Outcome::Inconclusive,
             format!(
-                "watched until {} of {}",
+                "not decided: watched until {} of {}; {} more decide it",
                 place(axis, last),
-                stretch(axis, steps)
+                stretch(axis, steps),
+                stretch(axis, steps - last)
             ),
         )
     };
@@ -190,9 +261,7 @@ fn after(series: &Series, x: f64) -> &[Bucket] {
     &buckets[buckets.partition_point(|b| b.first < x)..]
 }
 
-fn sizes(low: f64, high: f64) -> String {
-    format!("{} to {}", show_bytes(low), show_bytes(high))
-}
-
+#[cfg(test)]
+mod sentences;
 #[cfg(test)]
 mod tests;

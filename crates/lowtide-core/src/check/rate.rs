@@ -1,6 +1,6 @@
 //! `--max-rate`: the floor rises by no more than so much, with the interval of its slope.
 
-use super::{Finding, JudgedSeries, Outcome, RateBound};
+use super::{Finding, JudgedSeries, Outcome, RateBound, say};
 use crate::judge::words::pace;
 use crate::series::Series;
 use crate::verdict::{Axis, Class, Verdict};
@@ -9,36 +9,37 @@ pub(super) fn max_rate(bound: &RateBound, subject: JudgedSeries) -> Finding {
     let axis = subject.series.axis;
     let name = "max-rate";
     let Some(scale) = scale(bound.per, subject.series) else {
-        return Finding::new(
-            name,
-            Outcome::Inconclusive,
-            format!(
-                "the bound is per {}, and the source counts {axis}s only",
-                bound.per
-            ),
+        let unit = match axis {
+            Axis::Time => "min".to_owned(),
+            other => other.to_string(),
+        };
+        let says = format!(
+            "not decided: the bound is per {}, and the source knows {} only; a bound like 1MB/{unit} can be decided",
+            bound.per,
+            say::counted(axis)
         );
+        return Finding::new(name, Outcome::Inconclusive, says);
     };
     let rate = &subject.verdict.rate;
-    let (low, high) = (rate.low * scale, rate.high * scale);
+    let (value, low, high) = (rate.value * scale, rate.low * scale, rate.high * scale);
     let shown = format!(
-        "floor rises by {} ({} to {}), allowed {}",
-        pace(bound.per, rate.value * scale),
-        pace(bound.per, low),
-        pace(bound.per, high),
+        "{}, allowed {}",
+        say::course(bound.per, value, low, high),
         pace(bound.per, bound.bytes)
     );
     let (outcome, says) = if high <= bound.bytes {
         (Outcome::Pass, shown)
     } else if low > bound.bytes && goes_on(subject.verdict) {
-        (Outcome::Fail, shown)
+        let over = pace(bound.per, value - bound.bytes);
+        (Outcome::Fail, format!("{shown}: {over} too much"))
     } else if low > bound.bytes {
         // Growth that may still end is no failure yet.
-        (
-            Outcome::Inconclusive,
-            format!("{shown}, but growth may still end"),
-        )
+        let decides = say::decided_by(subject.verdict);
+        let says = format!("{shown}; not decided, growth may still end: {decides}");
+        (Outcome::Inconclusive, says)
     } else {
-        (Outcome::Inconclusive, shown)
+        let says = format!("{shown}; not decided: a longer run narrows the rate");
+        (Outcome::Inconclusive, says)
     };
     Finding::new(name, outcome, says).measured(low, high, bound.bytes)
 }

@@ -1,10 +1,10 @@
 //! `--settled-by step:90`: growth has ended there, and the floor does not rise after it.
 
-use super::{Criteria, Finding, JudgedSeries, Outcome, SettleBound, after};
-use crate::judge::words::place;
+use super::{Criteria, Finding, JudgedSeries, Outcome, SettleBound, after, say};
+use crate::judge::words::{place, stretch};
 use crate::stats::{noise, slope_interval};
 use crate::units::show_bytes;
-use crate::verdict::Class;
+use crate::verdict::{Axis, Class};
 
 /// A rise after settling that is no growth, as a share of the level, unless `--max-swing` says more.
 /// The founding run moved by 1.5 % on its plateau.
@@ -24,16 +24,22 @@ pub(super) fn settled_by(
 ) -> Finding {
     let axis = subject.series.axis;
     if axis != bound.axis {
+        let like = match axis {
+            Axis::Step => "step:90",
+            Axis::Time => "time:10min",
+            Axis::Sample => "sample:90",
+        };
         let says = format!(
-            "the bound is on the axis {}, the source has {axis}",
-            bound.axis
+            "not decided: the bound counts {}, and the source knows {} only; a bound like {like} can be decided",
+            say::counted(bound.axis),
+            say::counted(axis)
         );
         return finding(Outcome::Inconclusive, says);
     }
     let rest = after(subject.series, bound.at);
     if rest.len() < LEAST {
         let says = format!(
-            "only {} points from {} on",
+            "not decided: {} of {LEAST} points from {} on; a longer run has them",
             rest.len(),
             place(axis, bound.at)
         );
@@ -45,7 +51,12 @@ pub(super) fn settled_by(
 /// What the judge has decided already; none where it leaves the bound open.
 fn by_the_verdict(bound: &SettleBound, subject: JudgedSeries) -> Option<Finding> {
     let (axis, verdict) = (subject.series.axis, subject.verdict);
-    let grows = || format!("it still grows after {}", place(axis, bound.at));
+    let wanted = place(axis, bound.at);
+    let grows = || {
+        let rate = &verdict.rate;
+        let course = say::course(axis, rate.value, rate.low, rate.high);
+        format!("not settled: {course} after {wanted}, allowed 0")
+    };
     if verdict.verdict == Class::Leak {
         return Some(finding(Outcome::Fail, grows()));
     }
@@ -55,7 +66,9 @@ fn by_the_verdict(bound: &SettleBound, subject: JudgedSeries) -> Option<Finding>
         return Some(if verdict.growing {
             finding(Outcome::Fail, grows())
         } else {
-            let says = "its warm-up is under way, and its end only predicted";
+            let decides = say::decided_by(verdict);
+            let says =
+                format!("not decided: its warm-up is under way, its end only predicted; {decides}");
             finding(Outcome::Inconclusive, says)
         });
     }
@@ -68,11 +81,24 @@ fn by_the_verdict(bound: &SettleBound, subject: JudgedSeries) -> Option<Finding>
             () if low > bound.at => Outcome::Fail,
             () => return None,
         };
-        let says = format!("settled at {}", place(axis, at));
+        let around = say::span(&place(axis, low.max(0.0)), &place(axis, high));
+        let late = match outcome {
+            Outcome::Fail => format!(": {} too late", stretch(axis, at - bound.at)),
+            _ => String::new(),
+        };
+        let says = format!(
+            "settled at {} ({around}), allowed {wanted}{late}",
+            place(axis, at)
+        );
         return Some(finding(outcome, says).measured(low, high, bound.at));
     }
     let level = matches!(verdict.verdict, Class::Stable | Class::Spikes);
-    level.then(|| finding(Outcome::Pass, "it never grew"))
+    level.then(|| {
+        finding(
+            Outcome::Pass,
+            format!("it never grew, allowed until {wanted}"),
+        )
+    })
 }
 
 /// What the floor does from the bound on, when the verdict leaves it open.
@@ -87,7 +113,7 @@ fn drift(bound: &SettleBound, criteria: &Criteria, subject: JudgedSeries) -> Fin
     let Some((_, low, high)) = slope_interval(&xs, &floors, noise(&floors)) else {
         return finding(
             Outcome::Inconclusive,
-            format!("the points after {wanted} show no slope"),
+            format!("not decided: the points after {wanted} show no slope; a longer run has more"),
         );
     };
     let (low, high) = (low * span, high * span);
@@ -98,11 +124,16 @@ fn drift(bound: &SettleBound, criteria: &Criteria, subject: JudgedSeries) -> Fin
     } else {
         Outcome::Inconclusive
     };
-    let says = format!(
-        "after {wanted} the floor moves by {}; {} would still be settled",
-        super::sizes(low, high),
+    let moved = format!(
+        "after {wanted} the floor moves by {}, allowed {}",
+        say::sizes(low, high),
         show_bytes(allowed)
     );
+    let says = match outcome {
+        Outcome::Pass => moved,
+        Outcome::Fail => format!("{moved}: at least {} too much", show_bytes(low - allowed)),
+        Outcome::Inconclusive => format!("{moved}; not decided: a longer run narrows it"),
+    };
     finding(outcome, says).measured(low, high, allowed)
 }
 

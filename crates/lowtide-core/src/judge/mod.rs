@@ -43,6 +43,7 @@ use crate::verdict::{Axis, Evidence, Verdict};
 /// that looks ahead.
 pub use line::RULE as FLOOR_LINE;
 pub use rule::{RULES, Rule};
+pub(crate) use whose_memory::RULE as WHOSE_MEMORY;
 pub use would_change::RULE as WOULD_CHANGE;
 
 /// The verdict on one series. `source` and `process` are the caller's to fill in.

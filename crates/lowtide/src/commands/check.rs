@@ -6,7 +6,7 @@ mod config;
 #[cfg(any(test, fuzzing))]
 pub(crate) use config::fuzz as fuzz_config;
 
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -22,6 +22,7 @@ use lowtide_session::watch::WatchOptions;
 
 use crate::commands::judge::SaidArgs;
 use crate::show::check::{self as view, Checked};
+use crate::show::style::Style;
 use crate::source::{self, Judged, Said};
 use crate::tell::{print, print_json, tell};
 
@@ -245,7 +246,9 @@ fn tell(asked: &CheckFlags, checked: &Checked) -> Result<()> {
     if asked.json {
         print_json(view::json(checked)?)?;
     } else {
-        print(&view::text(checked))?;
+        let terminal = std::io::stdout().is_terminal();
+        let width = terminal.then(|| Style::of(&std::io::stdout()).width);
+        print(&view::text(checked, width))?;
     }
     // Annotations are read from stdout and stderr alike; stdout may be JSON for another program.
     if std::env::var_os("GITHUB_ACTIONS").is_some_and(|v| v == "true") {

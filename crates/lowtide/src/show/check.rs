@@ -2,12 +2,13 @@
 
 use std::fmt::Write;
 
-use lowtide_core::check::{Finding, Outcome};
+use lowtide_core::check::{Change, Finding, Outcome};
 use lowtide_core::text::shown;
 use lowtide_core::verdict::{SCHEMA, Verdict};
 use serde::Serialize;
 
 use super::markdown::{code, plain};
+use super::text::{headline, wrapped};
 
 #[derive(Serialize)]
 struct CheckObject<'a> {
@@ -45,7 +46,8 @@ fn answer(outcome: Outcome) -> &'static str {
     }
 }
 
-pub(crate) fn text(checked: &Checked) -> String {
+/// `width`: of the terminal; nothing is broken into lines for a file or a log.
+pub(crate) fn text(checked: &Checked, width: Option<usize>) -> String {
     let verdict = checked.verdict;
     let mut out = format!(
         "{}: check {} ({})\n",
@@ -54,18 +56,39 @@ pub(crate) fn text(checked: &Checked) -> String {
         verdict.word()
     );
     for finding in checked.findings {
-        let _ = writeln!(
-            out,
-            "  {:<4} {}: {}",
-            word(finding.outcome),
-            finding.criterion,
-            shown(&finding.says)
-        );
+        let lead = format!("  {:<4} {}: ", word(finding.outcome), finding.criterion);
+        out.push_str(&wrapped(
+            &finding.sentence(),
+            &lead,
+            width.unwrap_or(usize::MAX),
+        ));
+    }
+    if let Some(against) = against_baseline(checked) {
+        let _ = writeln!(out, "  against the baseline: {against}");
     }
     if let Some(how) = checked.how {
         let _ = writeln!(out, "  read {}", shown(how));
     }
     out
+}
+
+/// `plateau 1.48 GB lower; rate not decided`.
+fn against_baseline(checked: &Checked) -> Option<String> {
+    let findings = checked.findings.iter();
+    let briefs: Vec<&str> = findings.filter_map(|f| f.brief.as_deref()).collect();
+    let changes = || checked.findings.iter().filter_map(|f| f.change);
+    let all = |change| changes().all(|one| one == change);
+    // One that is better while the other is worse is neither.
+    let worse = changes().any(|change| change == Change::Regression);
+    let better = changes().any(|change| change == Change::Improvement);
+    let word = match (worse, better) {
+        _ if briefs.is_empty() => return None,
+        (true, false) => "a regression: ",
+        (false, true) => "an improvement: ",
+        (false, false) if all(Change::None) => "no difference: ",
+        _ => "",
+    };
+    Some(format!("{word}{}", briefs.join("; ")))
 }
 
 pub(crate) fn json(checked: &Checked) -> serde_json::Result<String> {
@@ -93,12 +116,18 @@ pub(crate) fn junit(checked: &Checked) -> String {
         count(Outcome::Inconclusive)
     );
     for finding in checked.findings {
-        let (name, says) = (xml(&finding.criterion), xml(&finding.says));
+        let name = xml(&finding.criterion);
+        let (says, text) = (xml(&finding.sentence()), xml(&in_full(checked, finding)));
         let _ = writeln!(out, "    <testcase classname=\"{suite}\" name=\"{name}\">");
         let _ = match finding.outcome {
             Outcome::Pass => writeln!(out, "      <system-out>{says}</system-out>"),
-            Outcome::Fail => writeln!(out, "      <failure message=\"{says}\"/>"),
-            Outcome::Inconclusive => writeln!(out, "      <skipped message=\"{says}\"/>"),
+            Outcome::Fail => writeln!(
+                out,
+                "      <failure type=\"{name}\" message=\"{says}\">{text}</failure>"
+            ),
+            Outcome::Inconclusive => {
+                writeln!(out, "      <skipped message=\"{says}\">{text}</skipped>")
+            }
         };
         out.push_str("    </testcase>\n");
     }
@@ -106,7 +135,24 @@ pub(crate) fn junit(checked: &Checked) -> String {
     out
 }
 
-/// Characters that XML 1.0 forbids are left out, the special ones are named.
+/// What a reader of JUnit shows below the message: which run, and what else it came to.
+fn in_full(checked: &Checked, finding: &Finding) -> String {
+    let verdict = checked.verdict;
+    let mut text = format!(
+        "{}: {}: {}\nverdict: {}",
+        shown(&verdict.source),
+        finding.criterion,
+        finding.sentence(),
+        headline(verdict)
+    );
+    if let Some(against) = against_baseline(checked) {
+        let _ = write!(text, "\nagainst the baseline: {against}");
+    }
+    text
+}
+
+/// Characters that XML 1.0 forbids are left out, the special ones are named. Blanks that a reader would turn
+/// into spaces in a message are named too.
 fn xml(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -115,7 +161,10 @@ fn xml(text: &str) -> String {
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
-            c if c < ' ' && !matches!(c, '\t' | '\n' | '\r') => {}
+            '\t' | '\n' | '\r' => {
+                let _ = write!(out, "&#{};", u32::from(c));
+            }
+            c if c < ' ' => {}
             '\u{fffe}' | '\u{ffff}' => {}
             c => out.push(c),
         }
@@ -133,7 +182,7 @@ pub(crate) fn annotations(checked: &Checked) -> String {
             Outcome::Fail => "error",
         };
         let title = format!("lowtide: {}", finding.criterion);
-        let says = format!("{}: {}", checked.verdict.source, finding.says);
+        let says = format!("{}: {}", checked.verdict.source, finding.sentence());
         let _ = writeln!(out, "::{level} title={}::{}", property(&title), data(&says));
     }
     out
@@ -165,8 +214,11 @@ pub(crate) fn summary(checked: &Checked) -> String {
             "| {} | {} | {} |",
             finding.criterion,
             word(finding.outcome),
-            plain(&finding.says)
+            plain(&finding.sentence())
         );
+    }
+    if let Some(against) = against_baseline(checked) {
+        let _ = writeln!(out, "\nagainst the baseline: {}", plain(&against));
     }
     out.push('\n');
     out
@@ -193,6 +245,9 @@ mod tests {
             low: None,
             high: None,
             bound: None,
+            whose: (criterion == "max-peak").then(|| "trainer 7".to_owned()),
+            change: None,
+            brief: None,
         };
         let findings = vec![
             finding("max-peak", Outcome::Fail, "peak \"3\" GB & 100 %\nmore"),
@@ -232,7 +287,7 @@ mod tests {
         assert_eq!(text.lines().count(), 2, "{text}");
         assert!(
             text.starts_with(
-                "::error title=lowtide%3A max-peak::a<b>.csv: peak \"3\" GB & 100 %25%0Amore\n"
+                "::error title=lowtide%3A max-peak::a<b>.csv: trainer 7: peak \"3\" GB & 100 %25%0Amore\n"
             ),
             "{text}"
         );
@@ -245,7 +300,7 @@ mod tests {
         verdict.verdict = Class::TooEarly;
         verdict.growing = true;
         let open = checked(&verdict, &findings, Outcome::Inconclusive);
-        let text = text(&open);
+        let text = text(&open, None);
         assert!(text.contains("check inconclusive (growing)"), "{text}");
         assert!(summary(&open).contains("**growing**"));
     }

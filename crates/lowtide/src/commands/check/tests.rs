@@ -92,7 +92,10 @@ fn a_check_writes_junit() {
     assert_eq!(finish(&asked, &judged, None).unwrap(), 1);
     let xml = fs::read_to_string(junit).unwrap();
     assert!(xml.contains("tests=\"5\" failures=\"1\""), "{xml}");
-    assert!(xml.contains("<failure message=\"peak"), "{xml}");
+    assert!(
+        xml.contains("<failure type=\"max-peak\" message=\"peak"),
+        "{xml}"
+    );
 }
 
 #[test]
