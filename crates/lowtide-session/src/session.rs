@@ -87,7 +87,9 @@ impl Session<'_> {
     fn follow(mut self) -> Result<Ended> {
         self.view.opened(&mut self.watch);
         self.begin_guard();
-        let (exit, code, mortem) = self.attempts()?;
+        let attempts = self.attempts();
+        self.watch.teller().by_ourselves();
+        let (exit, code, mortem) = attempts?;
         self.view.close(self.job.handle(), &mut self.watch);
         if let Watched::Started(_) = self.job {
             self.watch.leftovers();
@@ -188,6 +190,7 @@ impl Session<'_> {
                 home.is_none_or(|home| home.streams[number].is_none())
             };
             self.files.follow_ours(handle, [ours(1), ours(2)]);
+            self.watch.teller().among_output_of(handle, ours(2));
             let sampler = start::sampler(handle, self.options)?;
             self.watch
                 .next_attempt(restart.attempt, restart.went, sampler);

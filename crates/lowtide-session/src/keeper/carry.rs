@@ -244,6 +244,7 @@ impl Keeper {
                 }
                 Some(Order::Screen { rows, columns }) => self.give_screen(rows, columns),
                 Some(Order::Plain) => self.take_screen(&[]),
+                Some(Order::Insert { stream, at, bytes }) => self.insert(stream, at, &bytes),
                 None => {}
             }
         }
@@ -273,6 +274,19 @@ impl Keeper {
         self.channels[0].resize();
         if let Some(watcher) = &mut self.watcher {
             watcher.tell(Message::Screen(false).encode());
+        }
+    }
+
+    /// Once the end was told, the watcher writes for itself, and would say this twice.
+    fn insert(&mut self, stream: Stream, at: u64, bytes: &[u8]) {
+        let mut channels = self.channels.iter_mut();
+        let channel = channels.find(|channel| channel.stream() == stream);
+        let (taken, passed) = match channel.filter(|_| !self.told) {
+            Some(channel) => (channel.insert(at, bytes), channel.passed()),
+            None => (false, 0),
+        };
+        if let Some(watcher) = &mut self.watcher {
+            watcher.tell(Message::Inserted { taken, passed }.encode());
         }
     }
 

@@ -10,7 +10,7 @@ use lowtide_sys::sink::Sink;
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::{Errno, read};
 
-use super::wire::{LONGEST_PIECE, Route, Stream};
+use super::wire::{ANYWHERE, LONGEST_PIECE, Route, Stream};
 
 /// Reads per turn, so that a job that prints without end leaves room for signals and the other stream.
 const READS_A_TURN: usize = 16;
@@ -28,6 +28,8 @@ pub(super) struct Channel {
     buffer: Box<[u8]>,
     /// The part of the buffer that is read and not yet written.
     held: std::ops::Range<usize>,
+    /// How much the job has printed here.
+    passed: u64,
     /// What is read goes to the watcher alone, which shows it.
     muted: bool,
     /// Bytes that may still be on their way, once the main process has ended.
@@ -48,9 +50,30 @@ impl Channel {
             route,
             buffer: vec![0; LONGEST_PIECE].into(),
             held: 0..0,
+            passed: 0,
             muted: false,
             on_its_way: None,
         })
+    }
+
+    pub(super) fn stream(&self) -> Stream {
+        self.stream
+    }
+
+    pub(super) fn passed(&self) -> u64 {
+        self.passed
+    }
+
+    /// Puts the watcher's words between two pieces of output, at the next pump. False when they are not for this
+    /// place any more, the user's side is behind, or the watcher has the screen.
+    pub(super) fn insert(&mut self, at: u64, bytes: &[u8]) -> bool {
+        let here = at == self.passed || at == ANYWHERE;
+        if !here || self.muted || !self.held.is_empty() || bytes.len() > self.buffer.len() {
+            return false;
+        }
+        self.buffer[..bytes.len()].copy_from_slice(bytes);
+        self.held = 0..bytes.len();
+        true
     }
 
     pub(super) fn is_open(&self) -> bool {
@@ -107,6 +130,7 @@ impl Channel {
             match read(source, &mut self.buffer[..]) {
                 Ok(0) => return self.source = None,
                 Ok(got) => {
+                    self.passed += got as u64;
                     self.held = 0..if self.muted { 0 } else { got };
                     if let Some(left) = &mut self.on_its_way {
                         *left = left.saturating_sub(got);

@@ -40,6 +40,11 @@ pub enum Event {
     Screen(bool),
     /// What the user typed while we have the screen.
     Keys(Vec<u8>),
+    /// Whether [`Handle::insert`] was taken, and how much of the stream had passed then.
+    Inserted {
+        taken: bool,
+        passed: u64,
+    },
     /// The keeper is dead: a job with a terminal or pipes lost them and was sent SIGHUP.
     KeeperLost,
     /// The job's main process ended, and all it printed is out. Descendants may live; the keeper stays with them.
@@ -311,7 +316,12 @@ impl Handle {
 
     /// Sends a signal of our own to the job's main process.
     pub fn send(&mut self, signal: i32) {
-        self.link.tell(Order::Send(signal).encode().to_vec());
+        self.link.tell(Order::Send(signal).encode());
+    }
+
+    /// Has the keeper put words of ours between two pieces of the job's output; [`Event::Inserted`] answers.
+    pub(crate) fn insert(&mut self, stream: Stream, at: u64, bytes: Vec<u8>) {
+        self.link.tell(Order::Insert { stream, at, bytes }.encode());
     }
 
     /// Whether the job has a terminal of its own behind the user's, so that we can draw on the user's.
@@ -321,13 +331,12 @@ impl Handle {
 
     /// Asks for the user's terminal to draw on, and says which size we have for the job; [`Event::Screen`] answers.
     pub fn take_screen(&mut self, rows: u16, columns: u16) {
-        self.link
-            .tell(Order::Screen { rows, columns }.encode().to_vec());
+        self.link.tell(Order::Screen { rows, columns }.encode());
     }
 
     /// Gives it back to the job.
     pub fn leave_screen(&mut self) {
-        self.link.tell(Order::Plain.encode().to_vec());
+        self.link.tell(Order::Plain.encode());
     }
 
     /// What to do before this process is stopped together with the job.
@@ -352,8 +361,7 @@ impl Handle {
             }
             self.link.flush();
             if let Some(arrived) = self.starter.signals.arrived()? {
-                self.link
-                    .tell(Order::PassOn(arrived.signal).encode().to_vec());
+                self.link.tell(Order::PassOn(arrived.signal).encode());
                 return Ok(Some(Event::Signal(arrived.signal)));
             }
             if let Some(event) = self.hear()? {
@@ -399,12 +407,13 @@ impl Handle {
             Some(Message::Continued) => Some(Event::Continued),
             Some(Message::Screen(on)) => Some(Event::Screen(on)),
             Some(Message::Keys(bytes)) => Some(Event::Keys(bytes)),
+            Some(Message::Inserted { taken, passed }) => Some(Event::Inserted { taken, passed }),
             Some(Message::Stopped(_)) => {
                 if let Some(before) = &self.before_stop {
                     before();
                 }
                 if !stop_here()? {
-                    self.link.tell(Order::CannotStop.encode().to_vec());
+                    self.link.tell(Order::CannotStop.encode());
                 }
                 Some(Event::Stopped)
             }

@@ -23,6 +23,7 @@ pub use wire::Stream;
 
 pub(crate) use handle::start;
 pub(crate) use launch::Launch;
-pub(crate) use wire::Route;
+pub(crate) use routes::beside_our_messages;
 #[cfg(any(test, fuzzing))]
 pub(crate) use wire::fuzz;
+pub(crate) use wire::{ANYWHERE, LONGEST_PIECE, Route};

@@ -120,6 +120,15 @@ impl Routes {
     }
 }
 
+/// The name under which the output beside our own messages comes: stderr's, unless stdout is the same place.
+pub(crate) fn beside_our_messages() -> Stream {
+    let (stdout, stderr) = (io::stdout(), io::stderr());
+    match (StreamEnd::of(stdout.as_fd()), StreamEnd::of(stderr.as_fd())) {
+        (Ok(stdout), Ok(stderr)) if stdout == stderr => Stream::Stdout,
+        _ => Stream::Stderr,
+    }
+}
+
 fn unblocked(fd: &OwnedFd) -> io::Result<()> {
     Ok(fcntl_setfl(fd, fcntl_getfl(fd)? | OFlags::NONBLOCK)?)
 }

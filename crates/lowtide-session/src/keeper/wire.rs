@@ -63,10 +63,15 @@ pub(super) enum Message {
     Screen(bool),
     /// What the user typed while the watcher has the screen, without the keys that are the job's.
     Keys(Vec<u8>),
+    /// The answer to [`Order::Insert`]: whether it was taken, and how much of the stream had passed then.
+    Inserted {
+        taken: bool,
+        passed: u64,
+    },
 }
 
 /// From the watcher to the keeper.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Order {
     /// A signal that the watcher got and that is meant for the job.
     PassOn(i32),
@@ -78,7 +83,17 @@ pub(super) enum Order {
     Screen { rows: u16, columns: u16 },
     /// It does not any more.
     Plain,
+    /// Words of the watcher, made to stand where so many bytes of the stream have passed ([`ANYWHERE`]: wherever
+    /// it is). The keeper takes them only if that is still so: they would tear what the job printed since.
+    Insert {
+        stream: Stream,
+        at: u64,
+        bytes: Vec<u8>,
+    },
 }
+
+/// For [`Order::Insert`]: between any two pieces.
+pub(crate) const ANYWHERE: u64 = u64::MAX;
 
 /// The longest piece of output in a message; a packet must fit the socket's buffer (208 KiB by default).
 pub(crate) const LONGEST_PIECE: usize = 64 * 1024;
@@ -96,6 +111,9 @@ const EXITED: u8 = 7;
 const SCREEN: u8 = 8;
 const KEYS: u8 = 9;
 const BORN: u8 = 10;
+const INSERTED: u8 = 11;
+
+const INSERT: u8 = 6;
 
 impl Message {
     pub(super) fn encode(&self) -> Vec<u8> {
@@ -154,6 +172,10 @@ impl Message {
                 out.push(KEYS);
                 out.extend(bytes);
             }
+            Message::Inserted { taken, passed } => {
+                out.extend([INSERTED, u8::from(*taken)]);
+                out.extend(passed.to_le_bytes());
+            }
         }
         out
     }
@@ -179,11 +201,7 @@ impl Message {
             },
             OUTPUT => {
                 let (stream, bytes) = rest.split_first()?;
-                let stream = match stream {
-                    0 => Stream::Stdout,
-                    1 => Stream::Stderr,
-                    _ => return None,
-                };
+                let stream = self::stream(*stream)?;
                 let (at_ns, bytes) = bytes.split_first_chunk()?;
                 Message::Output {
                     stream,
@@ -205,6 +223,10 @@ impl Message {
             }
             SCREEN => Message::Screen(*rest.first()? == 1),
             KEYS => Message::Keys(rest.to_vec()),
+            INSERTED => Message::Inserted {
+                taken: *rest.first()? == 1,
+                passed: u64::from_le_bytes(array(&rest[1..])?),
+            },
             _ => return None,
         })
     }
@@ -220,21 +242,36 @@ pub(crate) fn encode_output(stream: Stream, at_ns: u64, bytes: &[u8]) -> Vec<u8>
 }
 
 impl Order {
-    pub(super) fn encode(self) -> [u8; 5] {
+    pub(super) fn encode(&self) -> Vec<u8> {
         let (kind, signal) = match self {
-            Order::PassOn(signal) => (1, signal),
-            Order::Send(signal) => (2, signal),
+            Order::PassOn(signal) => (1, *signal),
+            Order::Send(signal) => (2, *signal),
             Order::CannotStop => (3, 0),
-            Order::Screen { rows, columns } => (4, i32::from(rows) << 16 | i32::from(columns)),
+            Order::Screen { rows, columns } => (4, i32::from(*rows) << 16 | i32::from(*columns)),
             Order::Plain => (5, 0),
+            Order::Insert { stream, at, bytes } => {
+                let mut out = vec![INSERT, *stream as u8];
+                out.extend(at.to_le_bytes());
+                out.extend(bytes);
+                return out;
+            }
         };
-        let mut out = [kind; 5];
-        out[1..].copy_from_slice(&i32::to_le_bytes(signal));
+        let mut out = vec![kind];
+        out.extend(signal.to_le_bytes());
         out
     }
 
     pub(super) fn decode(packet: &[u8]) -> Option<Self> {
         let (kind, rest) = packet.split_first()?;
+        if *kind == INSERT {
+            let (stream, rest) = rest.split_first()?;
+            let (at, bytes) = rest.split_first_chunk()?;
+            return Some(Order::Insert {
+                stream: self::stream(*stream)?,
+                at: u64::from_le_bytes(*at),
+                bytes: bytes.to_vec(),
+            });
+        }
         let signal = i32::from_le_bytes(array(rest)?);
         match kind {
             1 => Some(Order::PassOn(signal)),
@@ -252,6 +289,12 @@ impl Order {
 
 fn array<const N: usize>(bytes: &[u8]) -> Option<[u8; N]> {
     bytes.first_chunk().copied()
+}
+
+fn stream(byte: u8) -> Option<Stream> {
+    [Stream::Stdout, Stream::Stderr]
+        .into_iter()
+        .find(|stream| *stream as u8 == byte)
 }
 
 fn route(byte: u8) -> Option<Route> {
@@ -309,6 +352,10 @@ mod tests {
             Message::Screen(true),
             Message::Screen(false),
             Message::Keys(b"q\x1b[A".to_vec()),
+            Message::Inserted {
+                taken: true,
+                passed: 1 << 50,
+            },
         ] {
             assert_eq!(Message::decode(&message.encode()), Some(message));
         }
@@ -322,6 +369,11 @@ mod tests {
             Order::CannotStop,
             screen,
             Order::Plain,
+            Order::Insert {
+                stream: Stream::Stderr,
+                at: ANYWHERE,
+                bytes: b"lowtide: \n".to_vec(),
+            },
         ] {
             assert_eq!(Order::decode(&order.encode()), Some(order));
         }
@@ -332,6 +384,12 @@ mod tests {
         let bytes = vec![b'x'; LONGEST_PIECE];
         let what = "x".repeat(2 * LONGEST_PIECE);
         assert!(encode_output(Stream::Stdout, u64::MAX, &bytes).len() <= LONGEST);
+        let insert = Order::Insert {
+            stream: Stream::Stdout,
+            at: ANYWHERE,
+            bytes,
+        };
+        assert!(insert.encode().len() <= LONGEST);
         assert!(Message::Failed { errno: 1, what }.encode().len() <= LONGEST);
     }
 

@@ -134,6 +134,7 @@ impl Session<'_> {
         let watch = &mut self.watch;
         // The keeper passes Ctrl-Z on to the job, and the job is not left for its view.
         let _ = self.view.turn(Some(handle), watch);
+        watch.teller().pump(handle);
         let event = handle
             .next(Some(Instant::now() + within))
             .context("lost sight of the job")?;
@@ -141,6 +142,7 @@ impl Session<'_> {
             return Ok(FromKeeper::Nothing);
         };
         self.view.heard(&event, handle, watch);
+        watch.teller().heard(&event);
         match event {
             Event::Signal(signal) => {
                 if let Some(guard) = self.guard.as_mut().filter(|_| Starter::is_end(signal)) {
@@ -157,7 +159,7 @@ impl Session<'_> {
                 );
             }
             Event::Exited(exit) => return Ok(FromKeeper::End(End::Exited(exit))),
-            Event::Dropped(_) | Event::Screen(_) | Event::Keys(_) => {}
+            Event::Dropped(_) | Event::Screen(_) | Event::Keys(_) | Event::Inserted { .. } => {}
         }
         Ok(FromKeeper::Something)
     }

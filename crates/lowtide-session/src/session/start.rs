@@ -58,6 +58,7 @@ pub fn run(
     };
     let mut files = LogFiles::default();
     files.follow_ours(&handle, [true, true]);
+    teller.among_output_of(&handle, true);
     Session {
         files,
         state: StateFile::new(Some(Path::new(".")), command, Moment::now()),

@@ -13,6 +13,7 @@ mod probe;
 mod state_file;
 mod teller;
 mod verdicts;
+pub(crate) mod voice;
 
 use std::path::PathBuf;
 use std::time::Duration;

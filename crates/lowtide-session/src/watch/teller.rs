@@ -3,11 +3,17 @@
 
 use std::fmt;
 use std::io::{IsTerminal, Write};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use lowtide_core::output::OUR_LEAD;
 use lowtide_core::text::{for_terminal, shown};
 use rustix::fs::FileType;
+
+use crate::keeper::{Event, Handle, beside_our_messages};
+
+use super::voice::{Voice, lead_in_file};
 
 #[derive(Clone)]
 pub struct Teller {
@@ -20,6 +26,15 @@ pub struct Teller {
     in_file: bool,
     /// The live view, shared by all who tell.
     view: Arc<Mutex<Option<Ear>>>,
+    way: Arc<Mutex<Way>>,
+}
+
+/// How a message gets to stderr.
+enum Way {
+    /// A keeper carries the job's output there: between two pieces of it.
+    Among(Voice),
+    /// By ourselves, once this has led to a line of our own.
+    Direct { lead: String },
 }
 
 /// Takes a line and never waits.
@@ -38,7 +53,57 @@ impl Teller {
             in_file: rustix::fs::fstat(std::io::stderr())
                 .is_ok_and(|found| FileType::from_raw_mode(found.st_mode).is_file()),
             view: Arc::default(),
+            way: Arc::new(Mutex::new(Way::Direct {
+                lead: String::new(),
+            })),
         }
+    }
+
+    /// The job's output is carried by this keeper from here on, to our own stderr if that is `ours`.
+    pub(crate) fn among_output_of(&self, handle: &Handle, ours: bool) {
+        let (_, route) = handle.routes();
+        if let Some(voice) = Voice::among(beside_our_messages(), route).filter(|_| ours) {
+            *self.way() = Way::Among(voice);
+        }
+    }
+
+    /// Has the keeper put in what waits, where the job's output allows for it.
+    pub(crate) fn pump(&self, handle: &mut Handle) {
+        if let Way::Among(voice) = &mut *self.way()
+            && let Some(insertion) = voice.insertion(Instant::now())
+        {
+            handle.insert(insertion.stream, insertion.at, insertion.bytes);
+        }
+    }
+
+    /// What the keeper told.
+    pub(crate) fn heard(&self, event: &Event) {
+        if matches!(event, Event::KeeperLost | Event::Exited(_)) {
+            return self.by_ourselves();
+        }
+        if let Way::Among(voice) = &mut *self.way() {
+            match event {
+                Event::Output { stream, bytes, .. } => voice.heard(*stream, bytes),
+                Event::Inserted { taken, passed } => voice.answered(*taken, *passed),
+                _ => {}
+            }
+        }
+    }
+
+    /// No keeper carries any more.
+    pub(crate) fn by_ourselves(&self) {
+        let mut way = self.way();
+        if let Way::Among(voice) = &mut *way {
+            let (lead, waiting) = voice.rest();
+            *way = Way::Direct { lead };
+            if !waiting.is_empty() {
+                self.put(&mut way, &waiting);
+            }
+        }
+    }
+
+    fn way(&self) -> MutexGuard<'_, Way> {
+        self.way.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A live view has the terminal from here on and shows what is said; none gives it back.
@@ -79,9 +144,23 @@ impl Teller {
     }
 
     fn write(&self, text: &str) {
-        // In one piece: the job may write to the same place between two.
         let text = for_terminal(text).replace('\n', self.line_end) + self.line_end;
-        let _ = std::io::stderr().lock().write_all(text.as_bytes());
+        self.put(&mut self.way(), &text);
+    }
+
+    /// Whole lines, with their ends.
+    fn put(&self, way: &mut Way, text: &str) {
+        match way {
+            Way::Among(voice) => voice.say(text, Instant::now()),
+            Way::Direct { lead } => {
+                let mut lead = std::mem::take(lead);
+                if self.in_file {
+                    lead = lead_in_file(Path::new("/proc/self/fd/2")).to_owned();
+                }
+                // In one piece: the job may write to the same place between two.
+                let _ = std::io::stderr().lock().write_all((lead + text).as_bytes());
+            }
+        }
     }
 }
 

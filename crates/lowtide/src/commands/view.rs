@@ -212,7 +212,11 @@ impl View for RunView {
                     stage.resume();
                 }
             }
-            Event::Signal(_) | Event::Continued | Event::KeeperLost | Event::Exited(_) => {}
+            Event::Signal(_)
+            | Event::Continued
+            | Event::KeeperLost
+            | Event::Exited(_)
+            | Event::Inserted { .. } => {}
         }
     }
 

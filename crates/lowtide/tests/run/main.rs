@@ -10,6 +10,7 @@ mod faults;
 mod hostile;
 mod inherited;
 mod killed;
+mod messages;
 mod pipes;
 mod places;
 mod progress;

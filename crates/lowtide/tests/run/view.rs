@@ -11,14 +11,14 @@ use std::time::Instant;
 use crate::common::{PATIENCE, User, is_over, keeper_of, until};
 
 /// A user who sees a screen instead of bytes.
-struct Seeing {
-    user: User,
+pub(crate) struct Seeing {
+    pub user: User,
     emulator: vt100::Parser,
     read: usize,
 }
 
 impl Seeing {
-    fn new(home: &Path, (rows, columns): (u16, u16), script: &str) -> Self {
+    pub(crate) fn new(home: &Path, (rows, columns): (u16, u16), script: &str) -> Self {
         let script = format!("stty rows {rows} cols {columns}; export TERM=xterm; {script}");
         let number = |n: u16| n.try_into().unwrap();
         Self {
@@ -36,14 +36,14 @@ impl Seeing {
             .set_size(number(rows), number(columns));
     }
 
-    fn screen(&mut self) -> &vt100::Screen {
+    pub(crate) fn screen(&mut self) -> &vt100::Screen {
         self.emulator.process(&self.user.screen.seen[self.read..]);
         self.read = self.user.screen.seen.len();
         self.emulator.screen()
     }
 
     /// Reads until the screen is as wanted.
-    fn sees(&mut self, what: &str, is: impl Fn(&vt100::Screen) -> bool) {
+    pub(crate) fn sees(&mut self, what: &str, is: impl Fn(&vt100::Screen) -> bool) {
         let deadline = Instant::now() + PATIENCE;
         while !is(self.screen()) {
             let shown = self.screen().contents();
@@ -55,7 +55,7 @@ impl Seeing {
         }
     }
 
-    fn reads(&mut self, text: &str) {
+    pub(crate) fn reads(&mut self, text: &str) {
         self.sees(text, |screen| screen.contents().contains(text));
     }
 
