@@ -20,8 +20,13 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("job", serve::fuzz::job),
     ("jsonl", series),
     ("keys", show::tui::fuzz::keys),
+    ("kubectl-top", series),
     ("log", series),
+    ("numbers", series),
+    ("pidstat", series),
+    ("ps", series),
     ("screen", show::tui::fuzz::screen),
+    ("top", series),
 ];
 
 /// A file with a series in it is judged, or refused with words.

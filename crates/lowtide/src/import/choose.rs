@@ -5,8 +5,10 @@ use lowtide_core::point::Point;
 
 use super::{ImportError, Imported, Options, Who};
 
-/// A series that grows by less than this share of the largest one there is does not: every process wobbles.
-const GROWS: f64 = 0.01;
+/// A series that grows by less than this share of itself, or by less than a megabyte, does not: every process
+/// wobbles.
+const GROWS: f64 = 0.002;
+const WOBBLE: f64 = 1e6;
 
 /// One that is in the file for less than this share of the longest is a passer-by (a compiler, a shell), as long
 /// as it was not asked for.
@@ -59,12 +61,12 @@ pub(super) fn one(series: Vec<Imported>) -> Result<Imported, ImportError> {
         ))
         .hint(hint(stay.iter())));
     }
-    let largest = stay.iter().map(level).fold(0.0, f64::max);
-    let grown: Vec<f64> = stay
-        .iter()
-        .map(|one| growth(&one.track.points))
-        .map(|grown| if grown >= GROWS * largest { grown } else { 0.0 })
-        .collect();
+    let grown = |one: &Imported| {
+        let grown = growth(&one.track.points);
+        let counts = grown >= (GROWS * level(one)).max(WOBBLE);
+        if counts { grown } else { 0.0 }
+    };
+    let grown: Vec<f64> = stay.iter().map(grown).collect();
     let before = |a: usize, b: usize| {
         let by_growth = grown[a].total_cmp(&grown[b]);
         by_growth

@@ -30,6 +30,7 @@ pub(super) struct Whose<'a> {
 
 pub(super) struct Gather {
     tool: &'static str,
+    unit: Option<f64>,
     lines: Vec<Line>,
     by_key: HashMap<String, usize>,
     asked: String,
@@ -58,9 +59,10 @@ struct Reading {
 }
 
 impl Gather {
-    pub(super) fn new(tool: &'static str) -> Gather {
-        Gather {
+    pub(super) fn new(tool: &'static str, options: &Options) -> Result<Gather, ImportError> {
+        Ok(Gather {
             tool,
+            unit: options.unit_factor()?,
             lines: Vec::new(),
             by_key: HashMap::new(),
             asked: String::new(),
@@ -70,7 +72,12 @@ impl Gather {
             kept: 0,
             skipped: 0,
             forgotten: 0,
-        }
+        })
+    }
+
+    /// What numbers without a unit are worth, where `--unit` says it.
+    pub(super) fn unit(&self) -> Option<f64> {
+        self.unit
     }
 
     /// Another sample begins: a header came, or the screen was drawn anew. Without it, one begins with the
@@ -104,14 +111,25 @@ impl Gather {
             return self.skip();
         }
         self.asked.clear();
-        let pid = whose.pid.unwrap_or(0);
-        let _ = write!(self.asked, "{pid} {} {}", whose.name, whose.kind);
-        let at = match self.by_key.get(&self.asked) {
+        // A process is its number: its name changes when it becomes another program.
+        let _ = match whose.pid {
+            Some(pid) => write!(self.asked, "{pid} {}", whose.kind),
+            None => write!(self.asked, "{} {}", whose.name, whose.kind),
+        };
+        let mut at = match self.by_key.get(&self.asked) {
             Some(at) => *at,
             None => self.add(whose),
         };
         if self.lines[at].round == self.round {
             self.begin_round();
+        }
+        if self.lines[at].who.name != whose.name {
+            // Gone for a while and back with another name: the number was given anew.
+            if self.lines[at].round + 1 < self.round {
+                at = self.add(whose);
+            } else {
+                self.lines[at].who.name = whose.name.to_owned();
+            }
         }
         let line = &mut self.lines[at];
         line.round = self.round;

@@ -5,6 +5,12 @@
 //! A new one is a file here, a row in [`TOOLS`], its fixtures, and a line in docs/files.md.
 
 mod docker_stats;
+mod kubectl_top;
+mod listing;
+mod numbers;
+mod pidstat;
+mod ps;
+mod top;
 
 use lowtide_core::output::Lines;
 
@@ -21,7 +27,14 @@ pub(super) struct Tool {
 }
 
 /// In the order in which they are asked.
-const TOOLS: &[Tool] = &[docker_stats::TOOL];
+const TOOLS: &[Tool] = &[
+    docker_stats::TOOL,
+    kubectl_top::TOOL,
+    pidstat::TOOL,
+    top::TOOL,
+    ps::TOOL,
+    numbers::TOOL,
+];
 
 /// The tool that wrote a file.
 pub(super) fn of(start: &[u8]) -> Option<&'static Tool> {
@@ -36,7 +49,7 @@ impl Tool {
         source: &str,
         options: &Options,
     ) -> Result<Vec<Imported>, ImportError> {
-        let mut gather = Gather::new(self.name);
+        let mut gather = Gather::new(self.name, options)?;
         (self.read)(feed, &mut gather)?;
         gather.finish(source, options)
     }
