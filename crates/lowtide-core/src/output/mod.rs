@@ -12,6 +12,7 @@ mod begins;
 mod choose;
 mod epoch;
 mod lines;
+mod lone_index;
 mod named;
 mod parts;
 mod plain;
@@ -92,7 +93,7 @@ pub fn printed_step(line: &str) -> Option<(u64, &'static str)> {
 fn named_by(plain: &plain::Plain) -> Option<(u64, &'static str)> {
     let counts = matches!(
         plain.word,
-        plain::Word::GlobalStep | plain::Word::Step | plain::Word::Iteration
+        plain::Word::GlobalStep | plain::Word::Step | plain::Word::Iteration | plain::Word::Index
     );
     (counts && plain.purpose == bar::Purpose::Unknown).then(|| (plain.n, plain.word.shown()))
 }

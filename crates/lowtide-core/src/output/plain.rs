@@ -45,7 +45,7 @@ impl Word {
 }
 
 /// Longest first, so that `global_step` is not read as `step`; each with the stem that is in it.
-const WORDS: [(&str, Word, usize); 12] = [
+const WORDS: [(&str, Word, usize); 13] = [
     ("num_updates", Word::GlobalStep, 0),
     ("global_step", Word::GlobalStep, 2),
     ("global step", Word::GlobalStep, 2),
@@ -54,6 +54,7 @@ const WORDS: [(&str, Word, usize); 12] = [
     ("iter(train)", Word::Iteration, 1),
     ("iters", Word::Iteration, 1),
     ("iter", Word::Iteration, 1),
+    ("it:", Word::Iteration, 4),
     ("steps", Word::Step, 2),
     ("step", Word::Step, 2),
     ("batch", Word::Batch, 3),
@@ -69,7 +70,7 @@ pub(super) fn parse(line: &str) -> Option<Plain> {
     let part = names_epoch.then(|| part_in(&lower)).flatten();
     let (at, word, n, total) = worded(&lower)
         .or_else(|| bracketed(&lower))
-        .or_else(|| part.and_then(|_| indexed(&lower)))?;
+        .or_else(|| indexed(&lower).filter(|_| part.is_some() || tells_loss(&lower)))?;
     let epoch = names_epoch.then(|| epoch_in(&lower)).flatten();
     Some(Plain {
         word,
@@ -91,7 +92,7 @@ pub(super) fn parse(line: &str) -> Option<Plain> {
 }
 
 /// One of these is in each of the words.
-const STEMS: [&str; 4] = ["num_updates", "iter", "step", "batch"];
+const STEMS: [&str; 5] = ["num_updates", "iter", "step", "batch", "it:"];
 
 fn worded(lower: &str) -> Option<(usize, Word, u64, Option<u64>)> {
     let there = STEMS.map(|stem| lower.contains(stem));
@@ -170,6 +171,17 @@ fn indexed(lower: &str) -> Option<(usize, Word, u64, Option<u64>)> {
     rest.starts_with(']').then_some((0, Word::Index, n, None))
 }
 
+/// `[25] loss=0.3`, `[25] train loss: 0.3`: right behind the number.
+fn tells_loss(lower: &str) -> bool {
+    let Some((_, rest)) = lower.split_once(']') else {
+        return false;
+    };
+    let rest = rest.trim_start_matches([' ', ':', '-', '|']);
+    let rest = rest.strip_prefix("train").unwrap_or(rest);
+    rest.trim_start_matches(['_', '/', ' ', '-', '.', 'i', 'n', 'g'])
+        .starts_with("loss")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -227,6 +239,11 @@ mod tests {
             ("step 25 epoch 0.31 loss 1.2", Word::Step, 25, None, None),
             ("epoch: 0.31 | step: 25", Word::Step, 25, None, None),
             ("[25] epoch=0.31", Word::Index, 25, None, None),
+            ("[25] loss=0.31 rss=5MB", Word::Index, 25, None, None),
+            ("[25] train_loss: 0.31", Word::Index, 25, None, None),
+            ("step=12 loss=0.31", Word::Step, 12, None, None),
+            ("loss=0.31,step=12", Word::Step, 12, None, None),
+            ("it: 10, loss: 0.3", Word::Iteration, 10, None, None),
             ("step 10/9 epoch 3.", Word::Step, 10, None, Some(3)),
         ] {
             let plain = parse(line).unwrap_or_else(|| panic!("nothing in {line}"));
@@ -249,6 +266,9 @@ mod tests {
             "2024-01-01 10:00:00 hello",
             "[25] epoch 2",
             "[0] epoch time 0.31 s",
+            "[0] hello, the loss is 3",
+            "exit 10",
+            "commit: 10",
         ] {
             assert_eq!(parse(line), None, "{line}");
         }

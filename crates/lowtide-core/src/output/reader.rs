@@ -5,6 +5,7 @@
 use super::bar::{Bar, Purpose};
 use super::choose::{Chooser, Counter, Meaning, Sighting};
 use super::epoch::{Known, Length};
+use super::lone_index::LoneIndex;
 use super::named::epoch_line;
 use super::parts::EpochPart;
 use super::plain;
@@ -41,6 +42,8 @@ pub(super) struct LineReader {
     /// The last `[25] epoch=0.31`, and whether such numbers do not rise with the epoch.
     index: Option<(u64, f64)>,
     no_index: bool,
+    /// The same without an epoch: `[25] loss=0.31`.
+    lone_index: LoneIndex,
     /// The step that the last line named; none if that was not looked for.
     printed: Option<Option<(u64, &'static str)>>,
 }
@@ -302,7 +305,7 @@ impl LineReader {
     /// `[25] epoch=0.31` counts when number and epoch rise together; the number of a process does not.
     fn index_rises(&mut self, seen: &Sighting) -> bool {
         let Some(part) = seen.part else {
-            return false;
+            return self.lone_index.rises(seen.n);
         };
         let before = self.index.replace((seen.n, part.epoch));
         self.no_index |= before.is_some_and(|(n, epoch)| (seen.n > n) != (part.epoch > epoch));

@@ -52,6 +52,8 @@ fn shape_with(lines: &[&str], delimiter: u8) -> Option<Shape> {
         Vec::len,
     );
     let mut counts = vec![0usize; width];
+    // Sizes are not negative, and neither are steps and times.
+    let mut negative = vec![false; width];
     let mut regular = 0;
     for row in rows {
         let row: Vec<&str> = cells(row, delimiter).collect();
@@ -68,15 +70,18 @@ fn shape_with(lines: &[&str], delimiter: u8) -> Option<Shape> {
             };
         if fits {
             regular += 1;
-            for (count, cell) in counts.iter_mut().zip(&row) {
-                *count += usize::from(is_number(cell));
+            for (at, cell) in row.iter().enumerate() {
+                counts[at] += usize::from(is_number(cell));
+                negative[at] |= cell.starts_with('-') && is_number(cell);
             }
         }
     }
     if rows.is_empty() || (regular as f64) < REGULAR * rows.len() as f64 {
         return None;
     }
-    let numeric: Vec<bool> = counts.iter().map(|c| *c * 2 > regular).collect();
+    let numeric: Vec<bool> = (0..width)
+        .map(|at| counts[at] * 2 > regular && !negative[at])
+        .collect();
     numeric.contains(&true).then_some(Shape {
         delimiter,
         header,

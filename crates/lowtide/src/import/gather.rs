@@ -36,6 +36,8 @@ pub(super) struct Gather {
     asked: String,
     /// Which sample: all that was read at one moment is one.
     round: u64,
+    /// Something was read in it.
+    in_round: bool,
     step: Option<f64>,
     clock: Clock,
     kept: usize,
@@ -67,6 +69,7 @@ impl Gather {
             by_key: HashMap::new(),
             asked: String::new(),
             round: 1,
+            in_round: false,
             step: None,
             clock: Clock::default(),
             kept: 0,
@@ -83,7 +86,8 @@ impl Gather {
     /// Another sample begins: a header came, or the screen was drawn anew. Without it, one begins with the
     /// second reading of the same name.
     pub(super) fn begin_round(&mut self) {
-        self.round += 1;
+        self.round += u64::from(self.in_round);
+        self.in_round = false;
     }
 
     /// From here on it is this time.
@@ -133,6 +137,7 @@ impl Gather {
         }
         let line = &mut self.lines[at];
         line.round = self.round;
+        self.in_round = true;
         line.readings.push(Reading {
             round: self.round as f64,
             step: self.step,

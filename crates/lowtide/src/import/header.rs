@@ -8,6 +8,7 @@ use super::meaning::{self, Meaning};
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Column {
     Step,
+    Epoch,
     /// Seconds per unit of the column; none for a bare `t` or a timestamp, whose numbers tell.
     Time(Option<f64>),
     Index,
@@ -100,13 +101,14 @@ pub(super) fn column(name: &str) -> Column {
         "iterations",
         "iter",
         "iters",
-        "epoch",
-        "epochs",
         "batch",
         "update",
         "updates",
     ]) {
         return Column::Step;
+    }
+    if has(&["epoch", "epochs"]) {
+        return Column::Epoch;
     }
     let unit = words.iter().rev().find_map(|w| seconds(w));
     if has(&[
@@ -197,18 +199,18 @@ fn named_unit(word: &str) -> Option<f64> {
 }
 
 /// The unit of numbers that carry none, from the numbers themselves. Resident sizes come in pages:
-/// multiples of 4,096 in bytes, of 4 in kB; what is left is told by magnitude, where only one
+/// multiples of 4,096 in bytes (shares of pages, as in PSS, of 1,024), of 4 in kB; what is left is told by magnitude, where only one
 /// reading is plausible for a process (1 MB to some TB).
 pub(super) fn unit_by_values(
     values: impl Iterator<Item = f64> + Clone,
 ) -> Option<(f64, &'static str)> {
     let max = values.clone().fold(0.0, f64::max);
     let multiples = |of: f64| values.clone().all(|v| v % of == 0.0);
-    unit_by_pages(max, multiples(4096.0), multiples(4.0))
+    unit_by_pages(max, multiples(1024.0), multiples(4.0))
 }
 
 /// The same from what was noted about the numbers: the largest, and whether all are multiples of
-/// 4,096 or of 4.
+/// 1,024 or of 4.
 pub(super) fn unit_by_pages(max: f64, pages: bool, fours: bool) -> Option<(f64, &'static str)> {
     if max >= 1e9 || (max >= 1e6 && pages) {
         Some((1.0, "bytes"))

@@ -191,7 +191,7 @@ pub(super) fn ends_in_memory(words: &[String]) -> bool {
         .iter()
         .rev()
         .find(|w| !among(&PLAIN, w) && !among(&BETWEEN, w));
-    last.is_some_and(|w| named(&SURE, w) || named(&LIKELY, w))
+    last.is_some_and(|w| named(&SURE, w) || named(&LIKELY, w) || among(&TORCH, w))
 }
 
 /// `unit` says that the number is in bytes, or in a unit of them.
@@ -220,6 +220,16 @@ fn in_use(words: &[String], unit: bool) -> Option<(Meter, u8)> {
         known.map(|(_, meter, rank)| (*meter, *rank))
     };
     let gpu = has(&GPU);
+    // The kernel's parts of RSS: what is private counts, what a file or another process holds does not.
+    if has(&["rss", "pss"]) && has(&["anon"]) {
+        return Some((Meter::Anon, 95));
+    }
+    if let [.., before, last] = words
+        && matches!(before.as_str(), "rss" | "pss")
+        && matches!(last.as_str(), "file" | "shmem" | "dirty")
+    {
+        return None;
+    }
     let known = kind(&SURE).or_else(|| {
         // `res 512` without a unit is a resolution.
         let spoken = |w: &String| unit || !NEEDS_UNIT.contains(&w.as_str());
@@ -255,4 +265,10 @@ fn in_use(words: &[String], unit: bool) -> Option<(Meter, u8)> {
 pub(super) fn not_in_use(words: &[String]) -> bool {
     let listed = |w: &String| NOT_IN_USE.contains(&w.as_str());
     words.iter().any(listed)
+}
+
+/// Whether a word is memory's own name: `memory_allocated` is, `allocated` alone may be of anything.
+pub(super) fn names_memory(words: &[String]) -> bool {
+    let own = |w: &String| matches!(w.as_str(), "mem" | "memory" | "vram");
+    words.iter().any(own)
 }

@@ -319,16 +319,31 @@ fn number(bytes: &[u8]) -> Option<(f64, usize)> {
     if bytes.get(end) == Some(&b'.') && digits(end + 1) > 0 {
         end += 1 + digits(end + 1);
     }
+    end += exponent(&bytes[end..]);
     Some((value_of(&bytes[..end])?, end))
+}
+
+/// The length of `e+3` behind a number, as Lightning's bars print `1.39e+3`.
+fn exponent(bytes: &[u8]) -> usize {
+    let [b'e' | b'E', b'+' | b'-', rest @ ..] = bytes else {
+        return 0;
+    };
+    let digits = rest.iter().take_while(|b| b.is_ascii_digit()).count();
+    let word = rest.get(digits).is_some_and(u8::is_ascii_alphabetic);
+    // More digits than a float's exponent has are none.
+    if digits == 0 || digits > 3 || word {
+        return 0;
+    }
+    2 + digits
 }
 
 /// So many digits a float holds exactly, and so many places behind the point a power of ten.
 const EXACT: usize = 15;
 
-/// The value of digits, commas and a point. A quotient of two exact floats is the nearest one, as parsing gives
+/// The value of digits, commas, a point and an exponent. A quotient of two exact floats is the nearest one, as parsing gives
 /// it, in a fraction of the time: a long log has a number or five in each line.
 pub(super) fn value_of(text: &[u8]) -> Option<f64> {
-    if text.len() > EXACT {
+    if text.len() > EXACT || text.contains(&b'e') || text.contains(&b'E') {
         let digits = std::str::from_utf8(text).ok()?.replace(',', "");
         return digits.parse().ok();
     }
@@ -489,5 +504,7 @@ mod tests {
         );
         assert_eq!(parse("5,552 MB"), Some((5552.0, Some(1e6))));
         assert_eq!(parse("12 parsecs"), None);
+        assert_eq!(found("rss_mb=1.39e+3]"), [(1390.0, None, "rss mb".into())]);
+        assert_eq!(found("lr=2.0e-05, rss 7 MB")[1].0, 7.0);
     }
 }

@@ -36,7 +36,8 @@ pub(super) fn plan(
     let find = |test: &dyn Fn(&Column) -> bool| {
         (0..kinds.len()).find(|&i| numeric.get(i) == Some(&true) && test(&kinds[i]))
     };
-    let step = find(&|c| *c == Column::Step);
+    // A step says more than an epoch, where a table has both.
+    let step = find(&|c| *c == Column::Step).or_else(|| find(&|c| *c == Column::Epoch));
     let time = find(&|c| matches!(c, Column::Time(_)));
     let index = find(&|c| *c == Column::Index);
     let bare = time.filter(|&i| names[i].trim().eq_ignore_ascii_case("t"));
@@ -379,7 +380,7 @@ impl Rows {
                 "only {seen} of {} rows could be read as a table",
                 seen + self.skipped
             ))
-            .hint("is it a table? name the memory column with --column NAME"));
+            .hint(format!("the columns are: {}", super::listed(names))));
         }
         if let (Some(owner), [first, _, ..]) = (self.plan.owner, self.owners.as_slice()) {
             return Err(ImportError::new(format!(

@@ -24,6 +24,7 @@ pub(crate) struct Read {
     pub(crate) last: f64,
     pub(crate) verdict: String,
     pub(crate) growing: bool,
+    pub(crate) creep: bool,
 }
 
 /// No leak, a leak, too early: everything else is no verdict.
@@ -77,6 +78,7 @@ fn read(stdout: &[u8]) -> Option<Read> {
         last: answer["floor"]["last"].as_f64()?,
         verdict: answer["verdict"].as_str()?.to_owned(),
         growing: answer["growing"].as_bool()?,
+        creep: answer["creep"].as_bool()?,
         how,
     })
 }

@@ -82,7 +82,7 @@ impl Labels {
                 let (max, pages, fours) = label.values;
                 label.values = (
                     max.max(size.value),
-                    pages && size.value % 4096.0 == 0.0,
+                    pages && size.value % 1024.0 == 0.0,
                     fours && size.value % 4.0 == 0.0,
                 );
             }
@@ -105,6 +105,13 @@ fn choose(mut labels: Vec<Label>, options: &Options) -> Result<Label, ImportErro
     let Some(best) = labels.first().filter(|l| l.memory.rank > UNNAMED) else {
         return Err(no_memory(&labels));
     };
+    if best.count < 2 {
+        return Err(ImportError::new(format!(
+            "it tells a size of memory once (after `{}`): that is no series",
+            best.key
+        ))
+        .hint("let the job print it again and again, or watch it: lowtide run -- COMMAND"));
+    }
     // Another label of the same standing that is printed about as often: which one is meant?
     let rival = labels[1..]
         .iter()

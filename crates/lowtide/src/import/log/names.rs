@@ -214,7 +214,9 @@ fn said(words: &[String], unit: bool) -> Said {
         return Said::Nothing;
     }
     match meaning::of(words, sized) {
-        Meaning::Memory(meter, rank) if rank >= WORDED || (rank == RANK_GPU && sized) => {
+        Meaning::Memory(meter, rank)
+            if rank >= WORDED || (rank == RANK_GPU && (sized || meaning::names_memory(words))) =>
+        {
             Said::Memory(memory_of(meter, rank).with_unit(factor))
         }
         Meaning::Left | Meaning::Share(_) => Said::Else,

@@ -77,6 +77,12 @@ fn mask(line: &[u8], masked: &mut Vec<u8>) {
         if line.get(at) == Some(&b'.') {
             at += 1 + zero(at + 1);
         }
+        // An exponent, whose sign tells it from a word.
+        if matches!(line.get(at), Some(b'e' | b'E'))
+            && matches!(line.get(at + 1), Some(b'+' | b'-'))
+        {
+            at += 2 + zero(at + 2);
+        }
     }
 }
 

@@ -43,7 +43,7 @@ impl Taker {
         let word = |name: &str| label.key.split(' ').any(|w| w == name);
         Taker {
             steps,
-            kernel: word("rss") && (word("vm") || word("anon")),
+            kernel: (word("rss") && (word("vm") || word("anon"))) || label.key.starts_with("pss"),
             label,
             bare_factor,
             mark: Mark::default(),

@@ -18,13 +18,23 @@ const LOOK: usize = 40;
 
 fn is(start: &[u8]) -> bool {
     let lines = first_lines(start, LOOK);
-    let numbers = lines.iter().filter(|line| number(line).is_some()).count();
-    let others = lines
-        .iter()
-        .filter(|line| time::whole_line(line).is_some() || command(line));
-    let others = others.count();
+    let count = |test: &dyn Fn(&str) -> bool| lines.iter().filter(|line| test(line)).count();
+    let numbers = count(&|line| number(line).is_some());
+    let dated = count(&|line| dated(line).is_some());
+    let others = count(&|line| time::whole_line(line).is_some() || command(line));
     // The look may end inside a line. Numbers alone are a table of one column.
-    others > 0 && numbers > 0 && numbers + others + 1 >= lines.len()
+    others + dated > 0 && numbers + dated > 0 && numbers + dated + others + 1 >= lines.len()
+}
+
+/// `2026-11-18 00:25:26 33092`
+fn dated(line: &str) -> Option<(time::Moment, f64)> {
+    let line = line.trim();
+    // An epoch before a number makes a table of two columns.
+    if !line.contains(':') {
+        return None;
+    }
+    let moment = time::moment(line)?;
+    Some((moment, number(&line[moment.len..])?))
 }
 
 /// Whole, and no epoch: those are times.
@@ -50,6 +60,11 @@ fn read(feed: &mut Feed<'_>, gather: &mut Gather) -> Result<(), ImportError> {
         if command(line) {
             factor = factor.or(Some(KIB));
             return;
+        }
+        let mut line = line;
+        if let Some((moment, _)) = dated(line) {
+            gather.at(moment);
+            line = line.trim_start()[moment.len..].trim();
         }
         match (number(line), factor) {
             (Some(number), Some(factor)) => {
@@ -103,6 +118,9 @@ mod tests {
                 vec![0.0, 10.0, 20.0, 30.0]
             )
         );
+        let stamped = "2026-11-18 00:25:26 512000\n2026-11-18 00:25:36 513024\n";
+        assert!(asked(stamped, &Options::default()).is_err());
+        assert_eq!(xs(&asked(stamped, &said).unwrap()), [0.0, 10.0]);
         let typed = format!("$ while sleep 10; do date; ps -o rss= -p 4242; done\n{text}");
         assert_eq!(mib(&judged(&typed)), mib(&one));
     }
