@@ -157,7 +157,10 @@ export function breakdown(report, table_) {
     ? `${percent(growth.accounted)} of ${showBytes(growth.grew)} of growth is accounted for, by ${growth.looks} looks.`
     : `${looks.length} looks into ${report.processes.find((p) => p.who === table_.who)?.command ?? "the process"}.`;
   const heads = ["part", `at ${showDuration(looks[0].at)}`, `at ${showDuration(looks[end].at)}`, "grew", ""];
-  return card(`Where the bytes are, ${table_.title}`, lead, looks.length > 1 && areas(looks, shown.map(({ nth }) => nth), most), table(heads, rows), missing);
+  // What was counted stands where the bytes are shown first.
+  const counted = memory && growth === memory.breakdowns[0] ? memory.counted : [];
+  const said = counted.length > 0 && el("ul", { class: "facts counted" }, ...counted.map((c) => el("li", {}, el("span", {}, c.says))));
+  return card(`Where the bytes are, ${table_.title}`, lead, said, looks.length > 1 && areas(looks, shown.map(({ nth }) => nth), most), table(heads, rows), missing);
 }
 
 /** @param {BreakdownTable["looks"]} looks @param {number[]} parts @param {number} most */

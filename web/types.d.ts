@@ -132,6 +132,24 @@ type Change = {
   kind: "probe";
 };
 type Class = "leak" | "too-early" | "warm-up" | "spikes" | "stable";
+type CountGrowth = {
+  /** What it is counted by: the name of a driver. */
+  driver: string;
+  /** Bytes of one, as its allocator or the callback counts them. */
+  each: number;
+  high: number | null;
+  low: number | null;
+  more: number;
+  /** `blocks of 131,072 B`, `Python objects of 81 to 96 B`, `tensors float32[64x512]`. */
+  name: string;
+  /** How many more per unit, with an interval; none where the looks leave too much open. */
+  per_unit: number | null;
+  says: string;
+  /** The shape of tensors that have this size, where somebody counted such. */
+  shape: string | null;
+  /** Units between the looks. */
+  units: number;
+};
 type Driver = {
   /** Share of the growth's variation that it explains. */
   explains: number;
@@ -333,6 +351,8 @@ type Memory = {
   /** All that two looks of one examiner were broken down by; the one by mapping leads. */
   breakdowns: BreakdownGrowth[];
   cost: number;
+  /** Blocks and tensors of one size that became more, largest growth first. */
+  counted: CountGrowth[];
   /** All looks into it, and what they cost in seconds of CPU. */
   looks: number;
   pid: number;

@@ -64,6 +64,26 @@ pub(crate) fn show_count(count: f64) -> String {
     text.trim_end().to_owned()
 }
 
+/// `131,072`: every digit, as a block's size has meaning to its last.
+pub(crate) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (nth, digit) in digits.chars().enumerate() {
+        if nth > 0 && (digits.len() - nth).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// A number without a unit to three digits: `0.98`, `1.41`, `101`.
+pub(crate) fn three_significant(value: f64) -> String {
+    let whole = value.abs().max(f64::MIN_POSITIVE).log10().floor() as i32;
+    let decimals = (2 - whole).clamp(0, 6) as usize;
+    format!("{value:.decimals$}")
+}
+
 /// `units` are those of 1, 1,000, 1,000,000 and so on.
 fn three_digits(value: f64, units: [&str; 6]) -> String {
     // 999.5 of a unit would be shown as 1000 of it: step up before that.

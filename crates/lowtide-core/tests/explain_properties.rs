@@ -115,13 +115,12 @@ fn entry(now: u64, (what, a, b, c): (u8, u64, u64, u64)) -> Entry {
                 vec![Part::of_class(
                     KINDS[(b % 7) as usize],
                     size(c),
-                    vec![PartMember {
-                        name: ["80 B blocks", "blocks of 1.02 kB to 1.15 kB", "no name"]
-                            [(c % 3) as usize]
-                            .to_owned(),
-                        count: b,
-                        bytes: size(b),
-                    }],
+                    vec![PartMember::new(
+                        ["80 B blocks", "blocks of 1.02 kB to 1.15 kB", "no name"]
+                            [(c % 3) as usize],
+                        b,
+                        size(b),
+                    )],
                 )],
             )],
             layout: Some(Layout::default()),

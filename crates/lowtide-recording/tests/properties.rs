@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use lowtide_core::entry::{Cleanup, Entry, EventKind, Exit, Header};
 use lowtide_core::look::{
     Allocator, Breakdown, By, Cost, Counts, Examiner, Layout, Look, LookWhy, MemoryClass, Missing,
-    Objects, Part, PartMember, Pool, PythonVersion, Reserved, Rest,
+    Objects, Part, PartMember, Pool, PythonVersion, Reserved, Rest, UsualSize,
 };
 use lowtide_core::mark::{Geometry, Mark, MarkSource, Phase};
 use lowtide_core::process::{Facts, Member, ProcId, Role};
@@ -325,7 +325,13 @@ fn member() -> impl Strategy<Value = Member> {
 
 fn look() -> impl Strategy<Value = Look> {
     let of_class = (size(), ".{0,9}", any::<u64>()).prop_map(|(bytes, name, count)| {
-        let member = PartMember { name, count, bytes };
+        let usual = (count % 2 == 1).then_some(UsualSize { size: bytes, count });
+        let member = PartMember {
+            name,
+            count,
+            bytes,
+            usual,
+        };
         Part::of_class(MemoryClass::FileClean, bytes, vec![member])
     });
     let plain = (".{0,9}", option::of(any::<u64>()), option::of(size()))

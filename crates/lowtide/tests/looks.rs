@@ -46,11 +46,11 @@ fn look(step: u64) -> Entry {
         Part::of_class(MemoryClass::GlibcLive, Bytes(200 * MB), vec![]),
     ];
     let mut cache = Part::new("train.CACHE (list)", Some(step), Some(Bytes(grown)));
-    cache.members.push(PartMember {
-        name: "Tensor float32[500000]".to_owned(),
-        count: step,
-        bytes: Bytes(grown),
-    });
+    cache.members.push(PartMember::new(
+        "Tensor float32[500000]",
+        step,
+        Bytes(grown),
+    ));
     let tide = Part::new("spring tide", Some(3 * step), None);
     Entry::Look(Look {
         held: Some(Bytes(300 * MB + grown)),

@@ -13,6 +13,7 @@ use crate::stats;
 use crate::units::{Share, unit_factor};
 use crate::verdict::{Axis, Class, Verdict};
 
+use super::counts::{self, Beside};
 use super::driver::{self, drivers};
 use super::memory::{self, Pair};
 use super::signs::{
@@ -128,7 +129,7 @@ fn of_process(
     signs.job.trains = track.member.role.trains();
     let looks = run.looks(track.member.id);
     let role = track.member.role.to_string();
-    of_looks(signs, &role, looks, examined, on_steps);
+    of_looks(signs, &role, looks, examined, on_steps, (run, track));
     signs.objects = objects(looks, &track.kept);
     if let Some(cleaned) = run.cleanups.of(track.member.id.pid) {
         signs.cleaned = cleaned.clone();
@@ -148,7 +149,14 @@ fn of_process(
 }
 
 /// Compares the looks, breakdown by breakdown.
-fn of_looks(signs: &mut Signs, role: &str, looks: &[Taken], examined: &Examined, on_steps: bool) {
+fn of_looks(
+    signs: &mut Signs,
+    role: &str,
+    looks: &[Taken],
+    examined: &Examined,
+    on_steps: bool,
+    (run, track): (&Run, &ProcessTrack),
+) {
     // Looks before the first step show the start-up, which is no part of the growth.
     let begun = looks.partition_point(|taken| match on_steps {
         true => {
@@ -162,6 +170,8 @@ fn of_looks(signs: &mut Signs, role: &str, looks: &[Taken], examined: &Examined,
     signs.unread = mapped.is_some_and(was_cut_short);
     let growth = |pair: &Pair| grown(pair, signs.course.grew);
     let breakdowns: Vec<BreakdownGrowth> = pairs.iter().filter_map(growth).collect();
+    let beside = beside(signs, run, track, on_steps);
+    let counted = counts::counted(&pairs, &breakdowns, &beside);
     if let Some(last) = pairs.first().map(|pair| &pair.last.look) {
         signs.memory = Some(Memory {
             pid: last.id.pid,
@@ -172,10 +182,32 @@ fn of_looks(signs: &mut Signs, role: &str, looks: &[Taken], examined: &Examined,
                 .map(|taken| taken.look.cost.cpu.seconds())
                 .sum(),
             breakdowns,
+            counted,
         });
     }
     if let Some(pair) = mapped {
         of_mappings(signs, &pair.first.look, &pair.last.look);
+    }
+}
+
+/// What counts of blocks and tensors are set against.
+fn beside<'a>(
+    signs: &'a Signs,
+    run: &'a Run,
+    track: &'a ProcessTrack,
+    on_steps: bool,
+) -> Beside<'a> {
+    let geometry = run.geometry();
+    Beside {
+        looks: run.looks(track.member.id),
+        occurrences: &run.occurrences,
+        epoch: signs.epoch,
+        driver: counts::driver_of(signs, on_steps),
+        on_steps,
+        stride: run.step_stride(),
+        examples_per_step: geometry.examples_per_step(),
+        batch: geometry.batch,
+        libtorch: track.member.facts.libtorch,
     }
 }
 
@@ -239,7 +271,7 @@ fn floor_at(examined: &Examined, on_steps: bool, taken: &Taken) -> Option<f64> {
 }
 
 /// `80 B blocks`, `blocks of 41.0 kB to 45.1 kB`: how large one is.
-fn block_size(name: &str) -> Option<f64> {
+pub(crate) fn block_size(name: &str) -> Option<f64> {
     let name = name.strip_prefix("blocks of ").unwrap_or(name);
     let mut words = name.split_whitespace();
     let number: f64 = words.next()?.replace(',', "").parse().ok()?;

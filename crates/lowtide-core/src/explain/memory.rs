@@ -134,8 +134,14 @@ impl Pair<'_> {
         let sum: f64 = counted.map(|part| part.grew).sum();
         let grew = self.grew().unwrap_or(sum);
         let whole = if grew.abs() < 1.0 { 1.0 } else { grew };
+        // Where other parts shrank, those that grew did so by more than the process: shares are of what they
+        // grew by together, so that none is above all of it.
+        let rises = parts.iter().filter(|part| part.held);
+        let rises: f64 = rises.map(|part| part.grew.max(0.0)).sum();
+        let gross = rises.max(whole.abs());
         for part in &mut parts {
-            part.share = if part.held { part.grew / whole } else { 0.0 };
+            let share = (part.grew / gross).max(0.0);
+            part.share = if part.held && grew > 0.0 { share } else { 0.0 };
             part.members = members(&part.name, first, last, whole);
         }
         parts.retain(|part| {
@@ -350,11 +356,11 @@ mod tests {
         };
         let holders = |bytes: u64| {
             let mut list = Part::new("train.CACHE (list)", Some(bytes / 10), Some(Bytes(bytes)));
-            list.members.push(PartMember {
-                name: "Tensor float32[3x8]".to_owned(),
-                count: bytes / 10,
-                bytes: Bytes(bytes),
-            });
+            list.members.push(PartMember::new(
+                "Tensor float32[3x8]",
+                bytes / 10,
+                Bytes(bytes),
+            ));
             Breakdown::new(By::Holder, vec![list])
         };
         let sites = |count: u64| {

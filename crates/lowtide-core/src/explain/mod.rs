@@ -4,6 +4,7 @@
 //! growth is laid against every count that was kept (`driver`), the looks are compared (`memory`), and
 //! the playbook says which known causes fit, which are ruled out, and which nobody has tested.
 
+mod counts;
 mod driver;
 mod gather;
 mod memory;
@@ -144,12 +145,36 @@ pub struct Memory {
     pub cost: f64,
     /// All that two looks of one examiner were broken down by; the one by mapping leads.
     pub breakdowns: Vec<BreakdownGrowth>,
+    /// Blocks and tensors of one size that became more, largest growth first.
+    #[serde(default)]
+    pub counted: Vec<CountGrowth>,
 }
 
 impl Memory {
     pub fn by(&self, by: &By) -> Option<&BreakdownGrowth> {
         self.breakdowns.iter().find(|growth| growth.by == *by)
     }
+}
+
+/// Things of one size that became more between two looks, set against what the growth goes with.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CountGrowth {
+    /// `blocks of 131,072 B`, `Python objects of 81 to 96 B`, `tensors float32[64x512]`.
+    pub name: String,
+    pub more: i64,
+    /// Bytes of one, as its allocator or the callback counts them.
+    pub each: f64,
+    /// What it is counted by: the name of a driver.
+    pub driver: String,
+    /// Units between the looks.
+    pub units: f64,
+    /// How many more per unit, with an interval; none where the looks leave too much open.
+    pub per_unit: Option<f64>,
+    pub low: Option<f64>,
+    pub high: Option<f64>,
+    /// The shape of tensors that have this size, where somebody counted such.
+    pub shape: Option<String>,
+    pub says: String,
 }
 
 /// An early look against a late one.
@@ -196,7 +221,7 @@ pub struct PartGrowth {
     pub grew: f64,
     /// How many more there are; none where nobody counted.
     pub more: Option<i64>,
-    /// Of the growth of anon + shmem + swap.
+    /// Of the growth of anon + shmem + swap, 0 to 1; 0 where it shrank.
     pub share: f64,
     /// The members that grew most, in words: `80 B blocks: +299,964, 24 MB`.
     pub members: Vec<String>,

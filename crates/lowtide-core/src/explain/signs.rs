@@ -313,14 +313,15 @@ impl Signs {
             .parts
             .iter()
             .filter(|part| part.class.is_some_and(|class| classes.contains(&class)));
-        Some(of.map(|part| part.grew).sum::<f64>() / memory.grew)
+        // Where other classes shrank, these grew by more than the process.
+        Some((of.map(|part| part.grew).sum::<f64>() / memory.grew).min(1.0))
     }
 
     /// Share of the growth that touched what was reserved before.
     pub(crate) fn reserved_share(&self) -> f64 {
         let memory = self.memory_that_grew().filter(|_| !self.unread);
         match (memory, &self.reserved) {
-            (Some(memory), Some(reserved)) => reserved.grew / memory.grew,
+            (Some(memory), Some(reserved)) => (reserved.grew / memory.grew).min(1.0),
             _ => 0.0,
         }
     }

@@ -127,6 +127,27 @@ pub struct PartMember {
     pub name: String,
     pub count: u64,
     pub bytes: Bytes,
+    /// Of blocks whose name is a range of sizes: the size that most of them have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usual: Option<UsualSize>,
+}
+
+/// Blocks of one size, as their allocator counts it: with its head, and rounded up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UsualSize {
+    pub size: Bytes,
+    pub count: u64,
+}
+
+impl PartMember {
+    pub fn new(name: impl Into<String>, count: u64, bytes: Bytes) -> PartMember {
+        PartMember {
+            name: name.into(),
+            count,
+            bytes,
+            usual: None,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

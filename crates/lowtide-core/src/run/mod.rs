@@ -167,7 +167,7 @@ impl Run {
                 self.occurrences
                     .mark(mark, self.steps.phase(), self.steps.current());
             }
-            Entry::Look(look) => self.looks.push(look, self.steps.current()),
+            Entry::Look(look) => self.looks.push(look, self.steps.at_look(look)),
             Entry::Cleanup(cleanup) => self.cleanups.push(cleanup),
             Entry::Log { at, .. } => self.occurrences.logs.push(self.place(*at)),
             Entry::Record { .. } => {}
@@ -203,6 +203,7 @@ impl Run {
         self.limit = self.limit.take().or_else(|| sample.limit.clone());
         self.basis = sample.tree.basis;
         self.surroundings.push(sample, self.place(sample.at));
+        self.steps.tick(sample.at);
         let moment = self.steps.moment(sample.at);
         // What is seen now counts only if it is still there at the next look: the last one may
         // show a process that is being taken apart.
@@ -367,6 +368,11 @@ impl Run {
     /// The furthest step of all attempts.
     pub fn furthest_step(&self) -> Option<u64> {
         self.steps.furthest_step()
+    }
+
+    /// Steps between two that are told.
+    pub(crate) fn step_stride(&self) -> f64 {
+        self.steps.stride()
     }
 
     pub fn total_steps(&self) -> Option<u64> {

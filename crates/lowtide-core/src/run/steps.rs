@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use crate::look::Look;
 use crate::mark::{Geometry, Mark, MarkSource, Phase};
 use crate::units::Micros;
 
@@ -13,6 +14,8 @@ pub(super) struct Steps {
     last: Option<(Micros, u64)>,
     /// The newest steps, for those who ask what happened last.
     newest: VecDeque<(Micros, u64)>,
+    /// The newest ticks, each with the step that was known then.
+    ticks: VecDeque<(Micros, u64)>,
     /// The first step of the first attempt, and the furthest of all.
     began: Option<u64>,
     furthest: Option<u64>,
@@ -34,6 +37,8 @@ pub(super) struct StepMoment {
 
 /// Steps that are remembered with their time.
 const NEWEST: usize = 6;
+/// Ticks that are: a look may take seconds, and comes with a later one.
+const TICKS: usize = 16;
 
 /// Steps are the axis once this many different ones were seen: one or two may be an accident of the output.
 const STEPS_NEEDED: u64 = 3;
@@ -102,6 +107,35 @@ impl Steps {
         self.last = None;
         self.distinct = 0;
         self.phase = None;
+        self.ticks.clear();
+    }
+
+    pub(super) fn tick(&mut self, at: Micros) {
+        let Some(step) = self.current else { return };
+        self.ticks.push_back((at, step));
+        if self.ticks.len() > TICKS {
+            self.ticks.pop_front();
+        }
+    }
+
+    /// Where the loop was in the middle of a look. One from outside enters the recording with a later tick:
+    /// between two ticks the loop is taken to go on evenly. One from inside comes when it is taken.
+    pub(super) fn at_look(&self, look: &Look) -> Option<u64> {
+        let current = self.current?;
+        if look.objects.is_some() {
+            return Some(current);
+        }
+        let middle = look.at.seconds() + look.cost.wall.seconds() / 2.0;
+        let later = self.ticks.partition_point(|(at, _)| at.seconds() < middle);
+        let before = later.checked_sub(1).and_then(|nth| self.ticks.get(nth));
+        Some(match (before, self.ticks.get(later)) {
+            (Some((from, old)), Some((to, new))) if new >= old => {
+                let share = (middle - from.seconds()) / to.since(*from).seconds();
+                old + ((new - old) as f64 * share).round() as u64
+            }
+            (None, Some((_, oldest))) => *oldest,
+            _ => current,
+        })
     }
 
     pub(super) fn moment(&self, at: Micros) -> StepMoment {
@@ -141,6 +175,13 @@ impl Steps {
         self.furthest
     }
 
+    /// Steps between two that are told: a job that prints every tenth is known to within ten.
+    pub(super) fn stride(&self) -> f64 {
+        let range = self.first.zip(self.last);
+        let steps = range.map_or(0, |((_, first), (_, last))| last.saturating_sub(first));
+        steps as f64 / self.distinct.saturating_sub(1).max(1) as f64
+    }
+
     pub(super) fn phase(&self) -> Option<Phase> {
         self.phase
     }
@@ -172,6 +213,8 @@ impl Steps {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::look::{Examiner, LookWhy, Objects};
+    use crate::process::ProcId;
 
     fn mark(at: u64, step: u64, source: MarkSource) -> Mark {
         Mark {
@@ -190,6 +233,39 @@ mod tests {
         steps.mark(&mark(3, 701, MarkSource::Output));
         assert_eq!(steps.current(), Some(3));
         assert_eq!(steps.first(), Some(3));
+    }
+
+    #[test]
+    fn a_look_has_the_step_of_its_time_not_of_its_coming() {
+        let second = |at: f64| Micros((at * 1e6) as u64);
+        let mut steps = Steps::default();
+        for tick in 1..=20u64 {
+            steps.mark(&mark(tick * 1_000_000 - 1, tick * 30, MarkSource::Callback));
+            steps.tick(second(tick as f64));
+        }
+        let id = ProcId { pid: 1, start: 1 };
+        let mut look = Look::new(second(17.4), id, LookWhy::Due, Examiner::Mappings);
+        look.cost.wall = second(0.2);
+        assert_eq!(steps.at_look(&look), Some(525));
+        // Longer ago than is remembered, and after the last tick.
+        look.at = second(1.0);
+        assert_eq!(steps.at_look(&look), Some(150));
+        look.at = second(20.4);
+        assert_eq!(steps.at_look(&look), Some(600));
+        look.at = second(17.4);
+        look.objects = Some(Objects::default());
+        assert_eq!(steps.at_look(&look), Some(600));
+        assert_eq!(Steps::default().at_look(&look), None);
+    }
+
+    #[test]
+    fn a_job_that_prints_every_tenth_step_is_known_to_within_ten() {
+        let mut steps = Steps::default();
+        assert_eq!(steps.stride(), 0.0);
+        for step in [10, 20, 20, 30, 40] {
+            steps.mark(&mark(step, step, MarkSource::Output));
+        }
+        assert_eq!(steps.stride(), 10.0);
     }
 
     #[test]

@@ -6,6 +6,8 @@ use std::collections::{BTreeMap, HashMap};
 use lowtide_core::look::{MemoryClass, Part, PartMember};
 use lowtide_core::units::{Bytes, show_bytes};
 
+use super::sizes::Sizes;
+
 /// Members that a part names: enough to find in two looks the one that grew, small enough to record.
 const MEMBERS: usize = 24;
 
@@ -17,8 +19,16 @@ pub(crate) struct Ledger {
 #[derive(Debug, Default)]
 struct Account {
     bytes: u64,
-    /// Count and bytes by name.
-    members: HashMap<String, (u64, u64)>,
+    members: HashMap<String, Sum>,
+}
+
+/// What goes by one name.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Sum {
+    pub count: u64,
+    pub bytes: u64,
+    /// Of blocks whose class has more than one.
+    sizes: Sizes,
 }
 
 impl Ledger {
@@ -39,17 +49,21 @@ impl Ledger {
         } = self.parts.entry(class).or_default();
         *total += bytes;
         if !members.contains_key(name) {
-            members.insert(name.to_owned(), (0, 0));
+            members.insert(name.to_owned(), Sum::default());
         }
         if let Some(member) = members.get_mut(name) {
-            member.0 += count;
-            member.1 += bytes;
+            member.count += count;
+            member.bytes += bytes;
         }
     }
 
     pub(crate) fn add_blocks(&mut self, class: MemoryClass, blocks: &Blocks) {
-        for (name, count, bytes) in blocks.classes() {
-            self.add_member(class, &name, count, bytes);
+        for (name, of_class) in blocks.classes() {
+            self.add_member(class, &name, of_class.count, of_class.bytes);
+            let members = self.parts.get_mut(&class).map(|part| &mut part.members);
+            if let Some(member) = members.and_then(|members| members.get_mut(&name)) {
+                member.sizes.merge(&of_class.sizes);
+            }
         }
     }
 
@@ -58,10 +72,9 @@ impl Ledger {
             let mut members: Vec<PartMember> = account
                 .members
                 .into_iter()
-                .map(|(name, (count, bytes))| PartMember {
-                    name,
-                    count,
-                    bytes: Bytes(bytes),
+                .map(|(name, sum)| PartMember {
+                    usual: sum.sizes.usual(),
+                    ..PartMember::new(name, sum.count, Bytes(sum.bytes))
                 })
                 .collect();
             members.sort_by(|a, b| (b.bytes, &a.name).cmp(&(a.bytes, &b.name)));
@@ -76,7 +89,7 @@ impl Ledger {
 /// that a class has the same name in every look.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Blocks {
-    classes: Vec<(u64, u64)>,
+    classes: Vec<Sum>,
     pub bytes: u64,
 }
 
@@ -89,10 +102,14 @@ impl Blocks {
     pub(crate) fn add(&mut self, size: u64, count: u64, bytes: u64) {
         let index = Blocks::class(size) as usize;
         if self.classes.len() <= index {
-            self.classes.resize(index + 1, (0, 0));
+            self.classes.resize(index + 1, Sum::default());
         }
-        self.classes[index].0 += count;
-        self.classes[index].1 += bytes;
+        let class = &mut self.classes[index];
+        class.count += count;
+        class.bytes += bytes;
+        if size > EXACT {
+            class.sizes.add(size, count);
+        }
         self.bytes += bytes;
     }
 
@@ -115,11 +132,11 @@ impl Blocks {
         format!("blocks of {} to {}", edge(8 + eighth), edge(9 + eighth))
     }
 
-    pub(crate) fn classes(&self) -> impl Iterator<Item = (String, u64, u64)> {
+    pub(crate) fn classes(&self) -> impl Iterator<Item = (String, &Sum)> {
         let seen = self.classes.iter().enumerate();
         // The rest of a block that began in another mapping has bytes, but counts as none.
-        seen.filter(|(_, (count, bytes))| *count + *bytes > 0)
-            .map(|(class, (count, bytes))| (Blocks::name(class as u64), *count, *bytes))
+        seen.filter(|(_, class)| class.count + class.bytes > 0)
+            .map(|(nth, class)| (Blocks::name(nth as u64), class))
     }
 }
 

@@ -17,6 +17,7 @@ mod ledger;
 mod programs;
 mod pymalloc;
 mod reserved;
+mod sizes;
 mod subject;
 mod taxonomy;
 

@@ -238,7 +238,10 @@ mod tests {
             let image = Image::default().with(START, &bytes);
             let pools = scanned(&image, shape.arena, shape);
             let live = 13 * 80 + 5 * 512;
-            let found: Vec<_> = pools.live.classes().collect();
+            let classes = pools.live.classes();
+            let found: Vec<_> = classes
+                .map(|(name, sum)| (name, sum.count, sum.bytes))
+                .collect();
             let class = |name: &str, count, bytes| (name.to_owned(), count, bytes);
             assert_eq!(
                 found,

@@ -84,6 +84,13 @@ pub(crate) fn short(explanation: &Explanation, style: Style) -> String {
             line("bytes in", &format!("{}: {share} of {grew}", part.name));
         }
     }
+    let counted = explanation
+        .memory
+        .iter()
+        .filter(|_| !explanation.drivers.is_empty());
+    if let Some(counted) = counted.flat_map(|memory| &memory.counted).next() {
+        line("counted", &counted.says);
+    }
     if let Some(candidate) = explanation.candidates.first() {
         let text = format!("{} {}", candidate.id, candidate.title);
         line("maybe", &text);
@@ -154,6 +161,9 @@ impl Page {
             memory.looks,
             show_duration(memory.cost)
         ));
+        for counted in &memory.counted {
+            self.bullet(&counted.says);
+        }
         for growth in &memory.breakdowns {
             self.breakdown(growth);
         }
@@ -186,7 +196,7 @@ impl Page {
 
     fn part(&mut self, part: &PartGrowth, conclusive: bool) {
         let share = match part.held {
-            true if conclusive => percent(part.share),
+            true if conclusive && part.grew >= 0.0 => percent(part.share),
             true => String::new(),
             false => "not counted".to_owned(),
         };

@@ -343,7 +343,9 @@ mod tests {
 
     fn counts(heap: &Heap) -> Vec<(String, u64)> {
         let classes = heap.live.classes();
-        classes.map(|(name, count, _)| (name, count)).collect()
+        classes
+            .map(|(name, of_class)| (name, of_class.count))
+            .collect()
     }
 
     fn pair(name: &str, count: u64) -> (String, u64) {

@@ -154,6 +154,7 @@ fn look(signs: &mut Signs, classes: &[(MemoryClass, f64)]) {
             accounted: 1.0,
             missing: Vec::new(),
         }],
+        counted: Vec::new(),
     });
     signs.counts = Some(FirstAndLast {
         first: Counts::default(),
