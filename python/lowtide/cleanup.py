@@ -28,7 +28,7 @@ class MemoryCleanup(Events):
     """Cleans up every `every` steps; a callback for the Trainer, or call `step` yourself.
 
     gc: collect, `passes` times. empty_cache: give torch's unused GPU memory back. trim: give the C
-    allocator's free memory back. zero_grad: drop gradients after the step. log_history: keep only
+    allocator's free memory back. zero_grad: drop the gradients that the optimizer has used. log_history: keep only
     so many entries of the Trainer's log. processor_caches: empty the caches of the processor.
     """
 
@@ -122,10 +122,12 @@ class MemoryCleanup(Events):
         return line
 
     def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        self._event("step", state, kwargs)
+        self._event("step", state.global_step, state, kwargs)
 
     def on_optimizer_step(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        self._event("optimizer", state, kwargs)
+        # The Trainer (4.44 to 5) calls this once the optimizer has used the gradients, so they may go; the step
+        # itself is counted a little later.
+        self._event("optimizer", state.global_step + 1, state, kwargs)
 
     def on_evaluate(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         if self.at["evaluate"]:
@@ -134,11 +136,9 @@ class MemoryCleanup(Events):
     def on_train_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         self.finish()
 
-    def _event(self, moment: str, state: Any, kwargs: Dict[str, Any]) -> None:
-        if self.at[moment] and state.global_step % self.every == 0:
-            # Between backward and the optimizer's step the gradients are still needed.
-            optimizer = kwargs.get("optimizer") if moment == "step" else None
-            self.clean(optimizer, state, _processor(kwargs))
+    def _event(self, moment: str, step: int, state: Any, kwargs: Dict[str, Any]) -> None:
+        if self.at[moment] and step % self.every == 0:
+            self.clean(kwargs.get("optimizer"), state, _processor(kwargs))
 
     def _chosen(self, optimizer: Any, state: Any, processor: Any) -> List[Any]:
         chosen: List[Any] = []
