@@ -140,7 +140,8 @@ def callbacks(chosen, count):
     if not chosen.no_callback:
         from lowtide.hf import LowtideCallback
 
-        found.append(LowtideCallback(every=chosen.every))
+        # These runs take a minute: within 1 % of that tensors would hardly be counted twice.
+        found.append(LowtideCallback(every=chosen.every, count=0.05))
     if chosen.leak in ("native", "log-history", "recompile"):
         found.append(leaks.StepLeak(chosen.leak, count))
     if chosen.trace:

@@ -7,7 +7,7 @@ as memory).
 
 import gc
 import sys
-from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Optional, Tuple
+from typing import Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional, Set, Tuple
 
 # Named in a look, largest first; the others are summed. A look is one datagram of 32 kB at most, and it
 # stays in the recording: groups come with every look, types with the first and the last alone.
@@ -16,6 +16,9 @@ TYPES_NAMED = 100
 
 # Asking a tensor for its storage leaves a Python object behind, which is no growth of the loop's.
 OUR_OWN = ("torch.storage.UntypedStorage",)
+
+# Objects between two looks at the clock: some milliseconds.
+PIECE = 20_000
 
 Shape = Tuple[str, str, Tuple[int, ...]]
 
@@ -38,6 +41,8 @@ class Count:
         self.shapes: Dict[Shape, Group] = {}
         self.types: Optional[Dict[str, Group]] = {} if types else None
         self.objects = 0
+        # Storages that are counted: views share them.
+        self.seen: Set[Tuple[str, int]] = set()
 
     def breakdowns(self) -> List[Dict[str, Any]]:
         """As the watcher reads them: what each is by, and its parts."""
@@ -54,49 +59,70 @@ def loaded() -> Any:
     return sys.modules.get("torch")
 
 
-def count(types: bool = False) -> Count:
-    """Count tensors and their storages; with `types`, all objects by type too (dearer)."""
+def count(types: bool = False, give_up: Callable[[], bool] = lambda: False) -> Optional[Count]:
+    """Count tensors and their storages; with `types`, all objects by type too (dearer).
+
+    None when `give_up`, which is asked now and then, wants no more of it."""
     result = Count(types)
     torch = loaded()
     tensor_type = getattr(torch, "Tensor", None)
     known: Dict[type, bool] = {}
-    counts: Dict[type, List[int]] = {}
-    tensors = []
+    counts: Dict[type, List[Any]] = {}
+    tensors: List[Any] = []
     objects = gc.get_objects()
     result.objects = len(objects)
-    for item in objects:
-        # `type()` and not `isinstance`: lazy proxies run code when asked for their class.
-        kind = type(item)
-        is_tensor = known.get(kind)
-        if is_tensor is None:
-            is_tensor = known[kind] = tensor_type is not None and issubclass(kind, tensor_type)
-        if is_tensor:
-            tensors.append(item)
+    for start in range(0, len(objects), PIECE):
+        if give_up():
+            return None
+        piece = objects[start : start + PIECE]
+        for item in piece:
+            # `type()` and not `isinstance`: lazy proxies run code when asked for their class.
+            kind = type(item)
+            is_tensor = known.get(kind)
+            if is_tensor is None:
+                is_tensor = known[kind] = tensor_type is not None and issubclass(kind, tensor_type)
+            if is_tensor:
+                tensors.append(item)
         if types:
-            entry = counts.get(kind)
-            if entry is None:
-                # A decoded picture is far larger than its Python object.
-                entry = counts[kind] = [0, 0, _module(kind).startswith("PIL.")]
-            entry[0] += 1
-            entry[1] += _size_of(item)
-            if entry[2]:
-                entry[1] += decoded_size(item)
-    del objects, item
-    _count_tensors(result, tensors)
+            _count_types(counts, piece)
+    del objects
+    for start in range(0, len(tensors), PIECE):
+        if give_up():
+            return None
+        _count_tensors(result, tensors[start : start + PIECE])
+    result.seen.clear()
     if types:
-        result.types = {}
-        for kind, (number, size, _) in counts.items():
-            # Two types may share a name: their counts belong together for a reader.
-            name = "%s.%s" % (_module(kind), kind.__qualname__)
-            if name in OUR_OWN or name.startswith("lowtide."):
-                continue
-            before = result.types.get(name, Group(0, 0))
-            result.types[name] = Group(before.number + number, before.bytes + size)
+        result.types = _by_name(counts)
     return result
 
 
+def _count_types(counts: Dict[type, List[Any]], objects: Iterable[Any]) -> None:
+    for item in objects:
+        kind = type(item)
+        entry = counts.get(kind)
+        if entry is None:
+            # A decoded picture is far larger than its Python object.
+            entry = counts[kind] = [0, 0, _module(kind).startswith("PIL.")]
+        entry[0] += 1
+        entry[1] += _size_of(item)
+        if entry[2]:
+            entry[1] += decoded_size(item)
+
+
+def _by_name(counts: Mapping[type, List[Any]]) -> Dict[str, Group]:
+    found: Dict[str, Group] = {}
+    for kind, (number, size, _) in counts.items():
+        # Two types may share a name: their counts belong together for a reader.
+        name = "%s.%s" % (_module(kind), kind.__qualname__)
+        if name in OUR_OWN or name.startswith("lowtide."):
+            continue
+        before = found.get(name, Group(0, 0))
+        found[name] = Group(before.number + number, before.bytes + size)
+    return found
+
+
 def _count_tensors(result: Count, tensors: Iterable[Any]) -> None:
-    seen = set()
+    seen = result.seen
     for tensor in tensors:
         try:
             device = tensor.device.type

@@ -1,19 +1,26 @@
-"""The part that all training loops share: marks, the every-N line and record, begin and end.
+"""The part that all training loops share: marks, readings and counts, and the few lines for people.
 
 Fed by `hf`, `lightning` and `torch`, which translate their framework's events. Speaks through
-`_marks` to a watcher, through `_warn` to people, and through `_loggers` to a metrics store.
+`_marks` to a watcher, through `_warn` to people, and through `_loggers` to a metrics store. What it
+takes of the run is kept by `_budget`.
 """
 
 import gc
 import time
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
 
-from . import _host, _hints, _loggers, _marks, _tensors, _warn
+from . import _budget, _host, _hints, _loggers, _marks, _tensors, _warn
+from ._changes import Changes
+from ._counting import WORTH_A_LINE, Counting
 from ._host import signed, size
 
-# Counting walks all Python objects (about 0.15 us each). It may take this share of the run's
-# time; where it would take more, it is left out of a line rather than slow the loop.
-COUNT_SHARE = 0.01
+# Steps between two readings where nobody asked for lines.
+READ_EVERY = 10
+# What a reading takes before one was taken: some 0.1 ms with a watcher to tell, on a slow machine more.
+READING_GUESS_S = 0.0005
+# Readings may take this part of the budget: where steps are short they would use up all of it, and nothing would
+# ever be counted.
+READINGS_PART = 0.4
 # Left free above the peak in the sizing line: a tenth, and at least what one more library import
 # or a longer batch takes.
 RESERVE_SHARE = 0.10
@@ -25,25 +32,26 @@ class Track:
 
     def __init__(
         self,
-        every: int = 10,
-        count: bool = True,
+        every: Optional[int] = None,
+        count: Union[bool, float] = True,
         lines: bool = True,
         log_to: Optional[Sequence[str]] = None,
         tracemalloc: Optional[Any] = None,
     ) -> None:
-        self.every = max(0, int(every))
-        self.count = count
+        """every: a line after each so many steps (0: marks only; None: readings, but lines only at what changed).
+        count: False, or the share of the run's time that looking may take (True: 1 %)."""
+        self.every = READ_EVERY if every is None else max(0, int(every))
+        self.asked = bool(every)
+        self.count = bool(count)
         self.lines = lines
         self.tracemalloc = tracemalloc
         self._log_to = log_to
         self._log: Optional[Callable[[Mapping[str, float], int], None]] = None
-        self._first: Optional[_tensors.Count] = None
-        self._last: Optional[_tensors.Count] = None
-        self._count_due = 0.0
-        self._spent = 0.0
-        self._slowest = 0.0
-        self._began = 0.0
-        self._start_held = 0
+        self.budget = _budget.Budget(_budget.SHARE if isinstance(count, bool) else float(count))
+        self._counting = Counting(self.budget)
+        self._reading_takes = READING_GUESS_S
+        self._readings_took = 0.0
+        self._changes = Changes(0, 0)
         self._line_held = 0
         self._train_peak = 0
         self._save_spike = 0
@@ -62,7 +70,11 @@ class Track:
         log_dir: Optional[str] = None,
         hints: Sequence[str] = (),
     ) -> None:
-        self._began = time.perf_counter()
+        # Its time begins with the training, not with the making of the callback.
+        self.budget = _budget.Budget(self.budget.share)
+        self._counting = Counting(self.budget)
+        self._readings_took = 0.0
+        started = self.budget.start()
         self._total = total_steps
         _marks.mark(phase="train", step=step, total_steps=total_steps, geometry=geometry)
         if self._log_to:
@@ -72,21 +84,32 @@ class Track:
         except Exception as error:
             _warn.once("the static needs could not be counted: %s" % error)
         readings = _host.memory()
-        self._start_held = self._line_held = self._train_peak = _host.held(readings)
+        self._line_held = self._train_peak = _host.held(readings)
+        self._changes = Changes(step, self._line_held)
         self._emit("begin", {"needs": _flat(self._needs), "host": readings})
         if self.lines:
             _warn.say("lowtide: " + self._begin_line(readings, geometry))
             for hint in hints:
                 _warn.say("lowtide: " + hint)
-        self._spent += time.perf_counter() - self._began
+        self.budget.stop(started)
 
     def step(self, step: int, epoch: Optional[float] = None, examples: Optional[int] = None) -> None:
         """One optimizer step is done."""
+        clock = time.perf_counter()
         _marks.mark(step=step, epoch=epoch, examples=examples)
         if self.tracemalloc is not None:
             self.tracemalloc.step(step)
-        if self.every and step % self.every == 0:
+        self.budget.marked(time.perf_counter() - clock)
+        # Who asked for lines or metrics gets them; counting stays within its budget all the same.
+        due = self.every and step % self.every == 0
+        if due and (self.asked or self._log is not None or self._has_room_to_read()):
+            started = self.budget.start()
             self._report(step, epoch)
+            self.budget.stop(started)
+
+    def _has_room_to_read(self) -> bool:
+        budget, readings = self.budget, self._readings_took + self._reading_takes
+        return budget.allows(self._reading_takes) and readings <= READINGS_PART * budget.share * budget.ran()
 
     def phase(self, name: str) -> None:
         """A phase begins. The kernel's high-water mark before and after a save gives its spike."""
@@ -106,46 +129,27 @@ class Track:
             _marks.mark(phase="end")
 
     def _sum_up(self, optimizer: Any) -> None:
-        started, cpu = time.perf_counter(), time.thread_time()
+        started, clock = self.budget.start(), time.perf_counter()
         readings = _host.memory()
-        taken = None
-        if self.count and self._first is not None:  # without a first count there is nothing to compare
-            taken = self._take_count(types=True, due=True)
-        grew = self.grew()
+        taken = self._counting.at_end() if self.count else None
         sizing = self.sizing(readings, optimizer)
         if self.tracemalloc is not None:
             self.tracemalloc.close()
-        now = time.perf_counter()
-        self._spent += now - started
-        ran = max(now - self._began, 1e-9)
-        cost = {"seconds": round(self._spent, 4), "share": self._spent / ran, "slowest": round(self._slowest, 4)}
         if taken is not None:
-            self._send_look(readings, taken, _tensors.cuda(), now - started, time.thread_time() - cpu)
+            wall = time.perf_counter() - clock
+            self._send_look(readings, taken, _tensors.cuda(), wall, self.budget.since(started))
+        self.budget.stop(started)
+        budget, ran = self.budget, max(self.budget.ran(), 1e-9)
+        cost = {"seconds": round(budget.spent, 4), "share": budget.spent / ran, "slowest": round(budget.slowest, 4)}
+        grew = self._counting.grew()
         self._emit("end", {"grew": {line: 1 for line in grew}, "sizing": sizing, "cost": cost, "host": readings})
         if self.lines:
-            for line in grew:
+            for line in self._counting.grew(WORTH_A_LINE):
                 _warn.say("lowtide: grew: " + line)
-            _warn.say("lowtide: " + _sizing_line(sizing))
             _warn.say(
-                "lowtide: its own cost: %.2f s of %.1f s (%.2f %%), slowest line %.0f ms"
-                % (self._spent, ran, 100 * self._spent / ran, 1000 * self._slowest)
+                "lowtide: end: %s; its own cost: %.2f s of %.1f s of processor time (%.2f %%)"
+                % (_sizing_text(sizing), budget.spent, ran, 100 * budget.spent / ran)
             )
-
-    def grew(self) -> List[str]:
-        """What grew between the first count and the last, in words."""
-        first, last = self._first, self._last
-        if first is None or last is None or first is last:
-            return []
-        lines = []
-        for name, before, after in _tensors.grown(first.types, last.types):
-            lines.append("%s %d -> %d (%s)" % (name, before.number, after.number, signed(after.bytes - before.bytes)))
-        for shape, before, after in _tensors.grown(first.shapes, last.shapes, top=3):
-            if after.bytes > before.bytes:
-                lines.append(
-                    "tensors %s %d -> %d (%s)"
-                    % (_tensors.shape_text(shape), before.number, after.number, signed(after.bytes - before.bytes))
-                )
-        return lines
 
     def sizing(self, readings: Mapping[str, int], optimizer: Any = None) -> Dict[str, int]:
         """How much host memory this run needs, and how much to ask for next time."""
@@ -162,11 +166,10 @@ class Track:
         return {"needed": needed, "peak": peak, "checkpoint": spike, "reserve": reserve, "recommended": needed + reserve}
 
     def _report(self, step: int, epoch: Optional[float]) -> None:
-        started, cpu = time.perf_counter(), time.thread_time()
+        started, clock = self.budget.start(), time.perf_counter()
         readings = _host.memory()
         now_held = _host.held(readings)
         self._train_peak = max(self._train_peak, now_held)
-        taken = self._take_count(types=self._first is None, due=started >= self._count_due) if self.count else None
         collector = gc.get_count()
         gpu = _tensors.cuda()
         record: Dict[str, Any] = {
@@ -175,38 +178,28 @@ class Track:
         }
         if gpu:
             record["cuda"] = gpu
-        took = time.perf_counter() - started
-        if taken is not None:
-            self._send_look(readings, taken, gpu, took, time.thread_time() - cpu)
-        record["cost"] = {"seconds": round(took, 6)}
+        record["cost"] = {"seconds": round(self.budget.since(started), 6)}
         self._emit("step", record)
-        if self.lines:
-            _warn.say("lowtide: " + self._step_line(step, epoch, now_held, taken, gpu, collector, took))
+        self._reading_takes = self.budget.since(started)
+        self._readings_took += self._reading_takes
+        taken = self._counting.now() if self.count else None
+        if taken is not None:
+            self._send_look(readings, taken, gpu, time.perf_counter() - clock, self.budget.since(started))
+        changed = self._changes.line(step, now_held)
+        if self.lines and self.asked:
+            _warn.say("lowtide: " + self._step_line(step, epoch, now_held, taken, gpu))
+        elif self.lines and changed:
+            _warn.say("lowtide: %s: %s" % (self._where(step, epoch), changed))
         if self._log is not None:
             self._log(_metrics(readings, taken, gpu), step)
         self._line_held = now_held
-        total = time.perf_counter() - started
-        self._spent += total
-        self._slowest = max(self._slowest, total)
-
-    def _take_count(self, types: bool, due: bool) -> Optional[_tensors.Count]:
-        if not due:
-            return None
-        started = time.perf_counter()
-        taken = _tensors.count(types)
-        now = time.perf_counter()
-        self._count_due = now + (now - started) / COUNT_SHARE
-        if self._first is None:
-            self._first = taken
-        self._last = taken
-        return taken
 
     def _send_look(
         self, readings: Dict[str, int], taken: _tensors.Count, gpu: Dict[str, int], wall: float, cpu: float
     ) -> None:
         """Where this process's bytes are, as far as Python knows."""
         look: Dict[str, Any] = {
-            "why": "start" if taken is self._first else "due",
+            "why": "start" if taken is self._counting.first else "due",
             "held": _host.held(readings),
             "cost": {"wall": round(wall, 6), "cpu": round(cpu, 6)},
             "tracked": taken.objects,
@@ -230,6 +223,10 @@ class Track:
             parts.append("%d examples, %g steps an epoch" % (geometry["examples"], geometry["epoch_steps"]))
         return "begin: " + ", ".join(parts)
 
+    def _where(self, step: int, epoch: Optional[float]) -> str:
+        where = "step %d" % step if self._total is None else "step %d/%d" % (step, self._total)
+        return where if epoch is None else where + " (epoch %.2f)" % epoch
+
     def _step_line(
         self,
         step: int,
@@ -237,12 +234,7 @@ class Track:
         held: int,
         taken: Optional[_tensors.Count],
         gpu: Mapping[str, int],
-        collector: Sequence[int],
-        took: float,
     ) -> str:
-        where = "step %d" % step if self._total is None else "step %d/%d" % (step, self._total)
-        if epoch is not None:
-            where += " (epoch %.2f)" % epoch
         parts = ["host %s (%s)" % (size(held), signed(held - self._line_held))]
         if taken is not None:
             for device, count in sorted(taken.tensors.items()):
@@ -252,9 +244,7 @@ class Track:
                 )
         if gpu:
             parts.append("GPU %s of %s reserved, peak %s" % (size(gpu["allocated"]), size(gpu["reserved"]), size(gpu["peak"])))
-        parts.append("gc %d/%d/%d" % tuple(collector))
-        parts.append("took %.1f ms" % (1000 * took))
-        return where + ": " + ", ".join(parts)
+        return self._where(step, epoch) + ": " + ", ".join(parts)
 
 
 def geometry_of(
@@ -318,7 +308,7 @@ def _metrics(readings: Mapping[str, int], taken: Optional[_tensors.Count], gpu: 
     return found
 
 
-def _sizing_line(sizing: Mapping[str, int]) -> str:
+def _sizing_text(sizing: Mapping[str, int]) -> str:
     workers = _host.workers()
     return "sizing: needed %s (peak %s + checkpoint %s), recommended %s with %s in reserve%s" % (
         size(sizing["needed"]),

@@ -4,6 +4,9 @@ import functools
 import sys
 from typing import Any, Callable, Set, TypeVar
 
+# To the first column, and nothing from there on.
+CLEAR_LINE = "\r\x1b[K"
+
 _said: Set[str] = set()
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -16,13 +19,18 @@ def once(text: str) -> None:
 
 
 def say(text: str) -> None:
-    """A line for people, on stderr, above a progress bar where there is one."""
-    tqdm = sys.modules.get("tqdm")
+    """A line for people, on stderr, on a line of its own: above a progress bar where there is one."""
     try:
-        if tqdm is not None and getattr(tqdm.tqdm, "_instances", None):
-            tqdm.tqdm.write(text, file=sys.stderr)
+        stream = sys.stderr
+        bars = getattr(getattr(sys.modules.get("tqdm"), "tqdm", None), "_instances", None)
+        if not stream.isatty():
+            # In a file a bar is drawn by going on in its line, which is ended first.
+            print(("\n" if bars else "") + text, file=stream, flush=True)
+        elif bars:
+            sys.modules["tqdm"].tqdm.write(text, file=stream)
         else:
-            print(text, file=sys.stderr, flush=True)
+            # A bar of another kind is drawn again by itself; where there is none this clears nothing.
+            print(CLEAR_LINE + text, file=stream, flush=True)
     except Exception:
         pass  # a closed stderr is no reason to end a training run
 

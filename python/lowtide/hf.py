@@ -5,14 +5,14 @@
     trainer = Trainer(..., callbacks=[LowtideCallback()])
     trainer.train()
 
-It marks steps, epochs and phases, reads the geometry of the data from the Trainer, and every
-`every` steps says and records what the process holds. When the guard asks, it has the Trainer
-save and stop at the step that was named.
+It marks steps, epochs and phases, reads the geometry of the data from the Trainer, and records what
+the process holds; it says a line at the begin, at what changed and at the end. When the guard asks, it
+has the Trainer save and stop at the step that was named.
 """
 
 import time
 import weakref
-from typing import Any, Dict, Optional, Sequence
+from typing import Any, Dict, Optional, Sequence, Union
 
 from . import _marks, _track, _warn, _watch
 from ._events import Events
@@ -33,15 +33,15 @@ _active: Dict[str, Any] = {"state": None, "callback": None}
 class LowtideCallback(Events, _Base):  # type: ignore[misc,valid-type]
     """Tells lowtide where a Trainer is, and the user what its process holds.
 
-    every: steps between two lines (0: marks only). count: tensors and storages, with each
-    line. lines: say it on stderr, too. watch: start a watcher when none is there. log_to: any of
+    every: a line after each so many steps, too (0: marks only). count: tensors and objects, within 1 % of the
+    run's time; another share as a number; False. lines: say it on stderr. watch: start a watcher when none is there. log_to: any of
     "wandb", "tensorboard", "mlflow". tracemalloc: a `lowtide.tracemalloc.Window`.
     """
 
     def __init__(
         self,
-        every: int = 10,
-        count: bool = True,
+        every: Optional[int] = None,
+        count: Union[bool, float] = True,
         lines: bool = True,
         watch: bool = False,
         log_to: Optional[Sequence[str]] = None,

@@ -5,12 +5,13 @@
     trainer = Trainer(..., callbacks=[LowtideCallback()])
     trainer.fit(model, loader)
 
-The same as for Hugging Face: steps, epochs, phases and geometry as marks; a line and a record
-every `every` steps; when the guard asks, a checkpoint `lowtide-<step>.ckpt` and a stop.
+The same as for Hugging Face: steps, epochs, phases and geometry as marks; records of what the process
+holds; a line at the begin, at what changed and at the end; when the guard asks, a checkpoint
+`lowtide-<step>.ckpt` and a stop.
 """
 
 import os
-from typing import Any, Dict, Optional, Sequence
+from typing import Any, Dict, Optional, Sequence, Union
 
 from . import _marks, _track, _warn, _watch
 
@@ -28,8 +29,8 @@ class LowtideCallback(_Base):  # type: ignore[misc,valid-type]
 
     def __init__(
         self,
-        every: int = 10,
-        count: bool = True,
+        every: Optional[int] = None,
+        count: Union[bool, float] = True,
         lines: bool = True,
         watch: bool = False,
         log_to: Optional[Sequence[str]] = None,

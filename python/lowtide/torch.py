@@ -11,7 +11,7 @@ number of processes come from it, and `step()` counts only where gradients were 
 """
 
 import os
-from typing import Any, Iterator, Optional, Sequence
+from typing import Any, Iterator, Optional, Sequence, Union
 
 from . import _marks, _track, _warn, _watch
 
@@ -30,8 +30,8 @@ class Loop:
         total_steps: Optional[int] = None,
         step: int = 0,
         accelerator: Any = None,
-        every: int = 10,
-        count: bool = True,
+        every: Optional[int] = None,
+        count: Union[bool, float] = True,
         lines: bool = True,
         watch: bool = False,
         log_to: Optional[Sequence[str]] = None,

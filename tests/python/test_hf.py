@@ -15,6 +15,8 @@ from transformers import Trainer, TrainerCallback, TrainingArguments  # noqa: E4
 
 EXAMPLES, BATCH, ACCUMULATE, EPOCHS = 50, 2, 4, 3
 EPOCH_STEPS = 7  # 25 batches in groups of 4
+# These runs are over in a blink: with 1 % of that nothing would be counted.
+ALWAYS = 1e9
 
 
 class Net(torch.nn.Module):
@@ -98,15 +100,14 @@ def test_the_trainer_tells_steps_phases_and_geometry(tmp_path, watched, capsys):
 
 
 def test_each_line_is_a_record_and_each_count_a_look(tmp_path, watched):
-    trainer(tmp_path, [LowtideCallback(every=5, lines=False)]).train()
+    trainer(tmp_path, [LowtideCallback(every=5, count=ALWAYS, lines=False)]).train()
     received = watched.received()
     records = [m["record"] for m in received if m.get("kind") == "record"]
     lines = [r for r in records if r["moment"] == "step"]
     assert len(lines) == 4
     assert lines[0]["host"]["anon"] > 1_000_000 and set(lines[0]["gc"]) == {"young", "middle", "old"}
-    # Counting may be left out of a line for its cost; the first and the last are there, with types.
     looks = [m["look"] for m in received if m.get("kind") == "look"]
-    assert 2 <= len(looks) <= 5 and looks[0]["why"] == "start" and looks[0]["held"] > 1_000_000
+    assert len(looks) == 5 and looks[0]["why"] == "start" and looks[0]["held"] > 1_000_000
     for look in looks:
         by = {b["by"]: b for b in look["breakdowns"]}
         (cpu,) = [part for part in by["device"]["parts"] if part["name"] == "cpu"]
@@ -144,7 +145,7 @@ def test_the_end_names_what_grew(tmp_path, watched, capsys):
         def on_step_end(self, args, state, control, **kwargs):
             kept.append(torch.zeros(250, 1000))
 
-    trainer(tmp_path, [LowtideCallback(every=5), Leak()]).train()
+    trainer(tmp_path, [LowtideCallback(every=5, count=ALWAYS), Leak()]).train()
     text = capsys.readouterr().err
     assert "grew: tensors cpu float32[250x1000]" in text
 
@@ -187,10 +188,72 @@ def test_the_watcher_killed_in_the_middle(tmp_path, watched, capsys):
 
 def test_an_error_in_the_callback_is_said_once(tmp_path, watched, capsys, monkeypatch):
     monkeypatch.setattr(_tensors, "count", lambda *_: 1 / 0)
-    job = trainer(tmp_path, [LowtideCallback(every=1)])
+    job = trainer(tmp_path, [LowtideCallback(every=1, count=ALWAYS)])
     job.train()
     assert job.state.global_step == 21
     assert capsys.readouterr().err.count("on_step_end failed and is skipped") == 1
+
+
+def test_it_is_quiet_unless_asked(tmp_path, watched, capsys):
+    trainer(tmp_path, [LowtideCallback()]).train()
+    text = capsys.readouterr().err
+    assert [line.split()[1] for line in text.splitlines() if line.startswith("lowtide: ")] == ["begin:", "end:"], text
+    records = [m["record"]["moment"] for m in watched.received() if m.get("kind") == "record"]
+    assert records[0] == "begin" and records[-1] == "end"
+
+
+def test_what_changed_gets_a_line(tmp_path, watched, capsys):
+    kept = []
+
+    class Rise(TrainerCallback):
+        def on_step_end(self, args, state, control, **kwargs):
+            if state.global_step == 15:
+                kept.append(torch.ones(400_000_000 // 4))
+
+    # Room for each reading, however short the run is.
+    trainer(tmp_path, [Rise(), LowtideCallback(count=ALWAYS)]).train()
+    text = capsys.readouterr().err
+    (line,) = [line for line in text.splitlines() if line.startswith("lowtide: step")]
+    assert line.startswith("lowtide: step 20/21 (epoch ") and " MB since step 0" in line, line
+
+
+def gradients(model):
+    return [p.grad for p in model.parameters()]
+
+
+def test_cleanup_drops_gradients_that_were_used(tmp_path, watched):
+    seen = []
+
+    class Look(TrainerCallback):
+        def on_optimizer_step(self, args, state, control, model=None, **kwargs):
+            seen.append((state.global_step + 1, [g is None for g in gradients(model)]))
+
+    def run(callbacks):
+        transformers.set_seed(7)
+        job = trainer(tmp_path, callbacks, logging_steps=1)
+        job.train()
+        losses = [entry["loss"] for entry in job.state.log_history if "loss" in entry]
+        return losses, [p.detach().clone() for p in job.model.parameters()]
+
+    cleanup = MemoryCleanup(every=5, zero_grad=True, on_step=False, on_optimizer_step=True, on_evaluate=False, lines=False)
+    losses, weights = run([cleanup, Look()])
+    assert len(seen) == 21 and all(all(dropped) == (step % 5 == 0) for step, dropped in seen), seen
+    part = cleanup.parts["zero_grad"]
+    assert part["calls"] == cleanup.calls == 4 and part["seconds"] > 0
+    plain_losses, plain_weights = run([])
+    assert losses == plain_losses and len(losses) == 21
+    assert all(torch.equal(a, b) for a, b in zip(weights, plain_weights))
+
+
+def test_cleanup_measures_the_gradients_it_drops(watched):
+    """Large ones go back to the system at once, and are counted to it."""
+    layer = torch.nn.Linear(4000, 4000)
+    optimizer = torch.optim.SGD(layer.parameters())
+    cleanup = MemoryCleanup(every=1, zero_grad=True, gc=False, trim=False, empty_cache=False, lines=False)
+    layer(torch.ones(1, 4000)).sum().backward()
+    cleanup.step(1, optimizer=optimizer)
+    assert gradients(layer) == [None, None]
+    assert cleanup.parts["zero_grad"]["freed"] > 60_000_000
 
 
 def test_cleanup_gives_its_balance(tmp_path, watched, capsys):
