@@ -98,10 +98,6 @@ impl Gather {
     }
 
     /// From here on it is this step.
-    #[expect(
-        dead_code,
-        reason = "for readers of tools that know steps, which come next"
-    )]
     pub(super) fn at_step(&mut self, step: f64) {
         if self.step != Some(step) {
             self.step = Some(step);

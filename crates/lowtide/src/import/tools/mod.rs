@@ -4,17 +4,26 @@
 //! A reader says with `is` whether the start of a file is its tool's, and hands what it reads to a [`Gather`].
 //! A new one is a file here, a row in [`TOOLS`], its fixtures, and a line in docs/files.md.
 
+mod deepspeed;
 mod docker_stats;
+mod free;
+mod grafana;
 mod kubectl_top;
 mod listing;
 mod numbers;
+mod nvidia_smi;
 mod pidstat;
+mod prometheus;
 mod ps;
+mod ru_maxrss;
+mod sar;
 mod top;
+mod vmstat;
 
 use lowtide_core::output::Lines;
+use lowtide_core::verdict::Meter;
 
-use super::gather::Gather;
+use super::gather::{Gather, Whose};
 use super::{Feed, ImportError, Imported, Options};
 
 pub(super) struct Tool {
@@ -28,12 +37,24 @@ pub(super) struct Tool {
 
 /// In the order in which they are asked.
 const TOOLS: &[Tool] = &[
+    prometheus::range::TOOL,
     docker_stats::TOOL,
     kubectl_top::TOOL,
     pidstat::TOOL,
     top::TOOL,
     ps::TOOL,
+    free::TOOL,
+    sar::TOOL,
+    vmstat::TOOL,
+    nvidia_smi::query::TOOL,
+    nvidia_smi::monitor::TOOL,
+    nvidia_smi::table::TOOL,
+    prometheus::text::TOOL,
+    grafana::TOOL,
     numbers::TOOL,
+    // Logs with other things in them.
+    deepspeed::TOOL,
+    ru_maxrss::TOOL,
 ];
 
 /// The tool that wrote a file.
@@ -52,6 +73,17 @@ impl Tool {
         let mut gather = Gather::new(self.name, options)?;
         (self.read)(feed, &mut gather)?;
         gather.finish(source, options)
+    }
+}
+
+/// What everybody on the machine uses together.
+fn the_machine() -> Whose<'static> {
+    Whose {
+        name: "the machine",
+        pid: None,
+        command: None,
+        kind: "used memory",
+        meter: Meter::Memory,
     }
 }
 
