@@ -34,6 +34,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("sar", series),
     ("screen", show::tui::fuzz::screen),
     ("top", series),
+    ("wandb", series),
 ];
 
 /// A file with a series in it is judged, or refused with words.

@@ -19,6 +19,7 @@ mod ru_maxrss;
 mod sar;
 mod top;
 mod vmstat;
+mod wandb;
 
 use lowtide_core::output::Lines;
 use lowtide_core::verdict::Meter;
@@ -37,6 +38,7 @@ pub(super) struct Tool {
 
 /// In the order in which they are asked.
 const TOOLS: &[Tool] = &[
+    wandb::TOOL,
     prometheus::range::TOOL,
     docker_stats::TOOL,
     kubectl_top::TOOL,
