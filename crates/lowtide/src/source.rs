@@ -79,7 +79,11 @@ pub(crate) fn open_all(source: &str, said: &Said) -> Result<Vec<Listed>> {
 }
 
 fn all_from_feed(feed: &mut Feed<'_>, source: &str, said: &Said) -> Result<Vec<Listed>> {
-    let read = import::read_all(feed, source, &options(said)).map_err(|e| refused(source, e))?;
+    let options = import::Options {
+        all: true,
+        ..options(said)
+    };
+    let read = import::read_all(feed, source, &options).map_err(|e| refused(source, e))?;
     let listed = |imported: Imported| {
         let who = imported.who.clone();
         let understood = Understood::from(imported, said);
@@ -244,6 +248,7 @@ fn options(said: &Said) -> import::Options {
         limit: said.limit.map(Bytes::as_f64),
         pid: said.pid,
         name: said.name.clone(),
+        all: false,
     }
 }
 

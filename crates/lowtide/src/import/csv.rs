@@ -1,6 +1,7 @@
 //! Tables in text: comma, semicolon, tab, bar or blank between cells, with or without a header.
 
-use super::table::{Cell, Place, Rows, plan};
+use super::table::{Cell, Place, plans};
+use super::tables::Tables;
 use super::{Feed, ImportError, Imported, Options};
 
 /// What the first lines look like.
@@ -110,28 +111,25 @@ pub(super) fn read(
     name: &str,
     shape: &Shape,
     options: &Options,
-) -> Result<Imported, ImportError> {
+) -> Result<Vec<Imported>, ImportError> {
     let names = names(shape, options)?;
-    let plan = plan(names, &shape.numeric, options)?;
-    let mut rows = Rows::new(plan);
-    let (x, value, seconds, owner) = {
-        let plan = rows.plan();
-        (plan.x, plan.value, plan.seconds, plan.owner)
-    };
-    let last = [x, Some(value), seconds, owner]
-        .into_iter()
-        .flatten()
-        .max()
-        .unwrap_or(0);
+    let plans = plans(names, &shape.numeric, options)?;
+    let (x, seconds, owner) = (plans[0].x, plans[0].seconds, plans[0].owner);
+    let columns: Vec<usize> = plans.iter().map(|plan| plan.value).collect();
+    let last = [x, seconds, owner].into_iter().flatten();
+    let last = last.chain(columns.iter().copied()).max().unwrap_or(0);
+    let mut tables = Tables::new(plans);
+    let mut values: Vec<Option<Cell>> = Vec::with_capacity(columns.len());
     let mut header_left = shape.header.is_some();
     feed.each_line(|line| {
         let Ok(line) = std::str::from_utf8(line) else {
-            return rows.skip();
+            return tables.skip();
         };
         if is_comment(line) || std::mem::take(&mut header_left) {
             return;
         }
-        let (mut at_x, mut at_value, mut at_seconds) = (None, None, None);
+        let (mut at_x, mut at_seconds, mut whose) = (None, None, None);
+        values.clear();
         for (i, cell) in cells(line, shape.delimiter).enumerate().take(last + 1) {
             if Some(i) == x {
                 at_x = place(cell, shape.delimiter);
@@ -139,16 +137,17 @@ pub(super) fn read(
             if Some(i) == seconds {
                 at_seconds = place(cell, shape.delimiter);
             }
-            if i == value {
-                at_value = number(cell, shape.delimiter);
+            if columns.get(values.len()) == Some(&i) {
+                values.push(number(cell, shape.delimiter));
             }
             if Some(i) == owner {
-                rows.owner(cell);
+                whose = Some(cell);
             }
         }
-        rows.push(at_x, at_value, at_seconds);
+        values.resize(columns.len(), None);
+        tables.row(whose, at_x, &values, at_seconds);
     })?;
-    rows.finish(name, options)
+    tables.finish(name, options)
 }
 
 /// The names in the header. Without one, two columns are time and memory.

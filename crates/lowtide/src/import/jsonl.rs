@@ -8,7 +8,8 @@ use serde::Deserializer;
 use serde::de::{SeqAccess, Visitor};
 use serde_json::Value;
 
-use super::table::{Cell, Place, Rows, plan};
+use super::table::{Cell, Place, Plan, plans};
+use super::tables::Tables;
 use super::{Feed, ImportError, Imported, Options};
 
 /// How many objects are looked at to know the fields.
@@ -40,7 +41,7 @@ pub(super) fn read(
     feed: &mut Feed<'_>,
     name: &str,
     options: &Options,
-) -> Result<Imported, ImportError> {
+) -> Result<Vec<Imported>, ImportError> {
     let mut table = Table {
         first: Vec::new(),
         planned: None,
@@ -78,7 +79,8 @@ struct Table<'a> {
 
 struct Planned {
     names: Vec<String>,
-    rows: Rows,
+    tables: Tables,
+    plans: Vec<Plan>,
 }
 
 impl Table<'_> {
@@ -110,10 +112,11 @@ impl Table<'_> {
             return Err(ImportError::new("its objects hold no numbers"));
         }
         let numeric = vec![true; names.len()];
-        let plan = plan(names.clone(), &numeric, self.options)?;
+        let plans = plans(names.clone(), &numeric, self.options)?;
         let mut planned = Planned {
             names,
-            rows: Rows::new(plan),
+            tables: Tables::new(plans.clone()),
+            plans,
         };
         for object in self.first.drain(..) {
             planned.row(&object);
@@ -121,41 +124,44 @@ impl Table<'_> {
         Ok(self.planned.insert(planned))
     }
 
-    fn finish(mut self, name: &str) -> Result<Imported, ImportError> {
+    fn finish(mut self, name: &str) -> Result<Vec<Imported>, ImportError> {
         if self.planned.is_none() {
             self.plan()?;
         }
-        let mut rows = self.planned.expect("it was planned").rows;
-        (0..self.bad).for_each(|_| rows.skip());
-        rows.finish(name, self.options)
+        let mut tables = self.planned.expect("it was planned").tables;
+        (0..self.bad).for_each(|_| tables.skip());
+        tables.finish(name, self.options)
     }
 }
 
 impl Planned {
     fn row(&mut self, object: &Value) {
-        let Planned { names, rows } = self;
-        let (x, value, seconds, owner) = {
-            let plan = rows.plan();
-            (plan.x, plan.value, plan.seconds, plan.owner)
-        };
+        let Planned {
+            names,
+            tables,
+            plans,
+        } = self;
         let cell = |at: Option<usize>| at.and_then(|at| lookup(object, &names[at]));
-        // Events without the value stand between the rows of many logs: they are no bad lines.
-        let Some(size) = cell(Some(value)) else {
-            return;
+        let size = |plan: &Plan| {
+            let size = cell(Some(plan.value))?;
+            let number = size.as_f64().map(Cell::Number);
+            number.or_else(|| Cell::parse(size.as_str()?))
         };
-        if let Some(owner) = cell(owner) {
-            rows.owner(&owner.to_string());
+        // Events without the value stand between the rows of many logs: they are no bad lines.
+        if plans.iter().all(|plan| cell(Some(plan.value)).is_none()) {
+            return;
         }
-        let size = size
-            .as_f64()
-            .map(Cell::Number)
-            .or_else(|| Cell::parse(size.as_str()?));
+        let values: Vec<Option<Cell>> = plans.iter().map(size).collect();
         let place = |v: Option<&Value>| match v? {
             Value::String(text) => Place::parse(text),
             number => number.as_f64().map(Place::Number),
         };
-        let (at_x, at_seconds) = (place(cell(x)), place(cell(seconds)));
-        rows.push(at_x, size, at_seconds);
+        let owner = cell(plans[0].owner).map(|owner| match owner {
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        });
+        let (x, seconds) = (place(cell(plans[0].x)), place(cell(plans[0].seconds)));
+        tables.row(owner.as_deref(), x, &values, seconds);
     }
 }
 

@@ -17,6 +17,7 @@ mod order;
 mod psrecord;
 mod size;
 mod table;
+mod tables;
 mod time;
 mod tools;
 
@@ -45,9 +46,16 @@ pub(crate) struct Options {
     pub pid: Option<u32>,
     /// ... or which process, container, pod or metric, by (a part of) its name.
     pub name: Option<String>,
+    /// Every series is asked for.
+    pub all: bool,
 }
 
 impl Options {
+    /// More columns than the best one are read: all are listed, or one is chosen by its name.
+    fn wants_all(&self) -> bool {
+        self.all || self.name.is_some()
+    }
+
     fn unit_factor(&self) -> Result<Option<f64>, ImportError> {
         match &self.unit {
             None => Ok(None),
@@ -154,26 +162,18 @@ pub(crate) fn read_all(
         return choose::asked_for(tool.series(feed, name, options)?, options);
     }
     refuse_binary(start)?;
-    let one = single(feed, name, options)?;
-    choose::asked_for(vec![one], options)
-}
-
-/// A file that holds one series.
-fn single(feed: &mut Feed<'_>, name: &str, options: &Options) -> Result<Imported, ImportError> {
-    let start = feed.start();
-    if mprof::is(start) {
-        return mprof::read(feed, name, options);
-    }
-    if psrecord::is(start) {
-        return psrecord::read(feed, name);
-    }
-    if jsonl::is(start) {
-        return jsonl::read(feed, name, options);
-    }
-    if let Some(shape) = csv::shape(start) {
-        return csv::read(feed, name, &shape, options);
-    }
-    log::read(feed, name, options)
+    let series = if mprof::is(start) {
+        vec![mprof::read(feed, name, options)?]
+    } else if psrecord::is(start) {
+        vec![psrecord::read(feed, name)?]
+    } else if jsonl::is(start) {
+        jsonl::read(feed, name, options)?
+    } else if let Some(shape) = csv::shape(start) {
+        csv::read(feed, name, &shape, options)?
+    } else {
+        vec![log::read(feed, name, options)?]
+    };
+    choose::asked_for(series, options)
 }
 
 /// Text has no zero bytes; recordings, archives and columnar files do.

@@ -1,6 +1,8 @@
 //! From named columns to a series: which column is the axis, which one the memory, in which unit.
 //! Shared by CSV and JSON lines, which only cut their files into cells.
 
+use std::rc::Rc;
+
 use lowtide_core::point::{Point, Track};
 use lowtide_core::verdict::{Axis, Meter};
 
@@ -23,15 +25,17 @@ pub(super) struct Plan {
     scale: Option<f64>,
     seconds_scale: Option<f64>,
     memory: Memory,
-    names: Vec<String>,
+    names: Rc<[String]>,
 }
 
-/// `names` are the headers; `numeric[i]` says whether column i holds numbers or moments.
-pub(super) fn plan(
+/// A plan for each column that is to be read: one, or all that are memory where several are asked for. `names` are
+/// the headers; `numeric[i]` says whether column i holds numbers or moments.
+pub(super) fn plans(
     names: Vec<String>,
     numeric: &[bool],
     options: &Options,
-) -> Result<Plan, ImportError> {
+) -> Result<Vec<Plan>, ImportError> {
+    let names: Rc<[String]> = names.into();
     let kinds: Vec<Column> = names.iter().map(|n| header::column(n)).collect();
     let find = |test: &dyn Fn(&Column) -> bool| {
         (0..kinds.len()).find(|&i| numeric.get(i) == Some(&true) && test(&kinds[i]))
@@ -75,31 +79,49 @@ pub(super) fn plan(
             _ => (Axis::Sample, None),
         },
     };
-    let (value, memory) = value_column(&names, &kinds, numeric, x, options)?;
-    let seconds = time.filter(|at| Some(*at) != x && *at != value);
-    Ok(Plan {
-        x,
-        seconds,
-        value,
-        owner: kinds
-            .iter()
-            .position(|c| *c == Column::Owner)
-            .filter(|at| *at != value),
-        axis,
-        scale: scale_of(x),
-        seconds_scale: scale_of(seconds),
-        memory,
-        names,
-    })
+    let values = value_columns(&names, &kinds, numeric, x, options)?;
+    let plan = |(value, memory): (usize, Memory)| {
+        let seconds = time.filter(|at| Some(*at) != x && *at != value);
+        Plan {
+            x,
+            seconds,
+            value,
+            owner: kinds
+                .iter()
+                .position(|c| *c == Column::Owner)
+                .filter(|at| *at != value),
+            axis,
+            scale: scale_of(x),
+            seconds_scale: scale_of(seconds),
+            memory,
+            names: Rc::clone(&names),
+        }
+    };
+    Ok(values.into_iter().map(plan).collect())
 }
 
-fn value_column(
+impl Plan {
+    pub(super) fn value_name(&self) -> &str {
+        &self.names[self.value]
+    }
+
+    /// Rows are told apart by the number of a process.
+    pub(super) fn owned_by_pid(&self) -> bool {
+        let pid = |name: &String| name.trim().eq_ignore_ascii_case("pid");
+        self.owner.is_some_and(|at| pid(&self.names[at]))
+    }
+}
+
+/// Columns that are read at once: nobody reads a longer list.
+const COLUMNS: usize = 256;
+
+fn value_columns(
     names: &[String],
     kinds: &[Column],
     numeric: &[bool],
     x: Option<usize>,
     options: &Options,
-) -> Result<(usize, Memory), ImportError> {
+) -> Result<Vec<(usize, Memory)>, ImportError> {
     if let Some(wanted) = &options.column {
         let Some(at) = named_column(names, wanted) else {
             return Err(ImportError::new(format!("there is no column `{wanted}`"))
@@ -112,7 +134,7 @@ fn value_column(
             ))
             .hint("name a column of what is in use"));
         }
-        return Ok((at, memory_of(names, kinds, at)));
+        return Ok(vec![(at, memory_of(names, kinds, at))]);
     }
     let usable = |at: &usize| numeric.get(*at) == Some(&true) && Some(*at) != x;
     let mut found: Vec<(usize, Memory)> = (0..names.len())
@@ -122,16 +144,20 @@ fn value_column(
             _ => None,
         })
         .collect();
+    if options.wants_all() && !found.is_empty() {
+        found.truncate(COLUMNS);
+        return Ok(found);
+    }
     found.sort_by_key(|(_, memory)| std::cmp::Reverse(memory.rank));
     let others: Vec<usize> = (0..names.len())
         .filter(usable)
         .filter(|at| kinds[*at] == Column::Other)
         .collect();
     match (found.as_slice(), others.as_slice()) {
-        ([best], _) => Ok(*best),
-        ([best, next, ..], _) if best.1.rank > next.1.rank => Ok(*best),
+        ([best], _) => Ok(vec![*best]),
+        ([best, next, ..], _) if best.1.rank > next.1.rank => Ok(vec![*best]),
         // Who says the unit says that it is a size, and there is only one that can be meant.
-        ([], [only]) if options.unit.is_some() => Ok((*only, memory_of(names, kinds, *only))),
+        ([], [only]) if options.unit.is_some() => Ok(vec![(*only, memory_of(names, kinds, *only))]),
         ([], others) => Err(no_memory(names, kinds, others)),
         (several, _) => {
             let names: Vec<String> = several.iter().map(|(at, _)| names[*at].clone()).collect();
@@ -139,7 +165,10 @@ fn value_column(
                 "several columns look like memory: {}",
                 super::listed(&names)
             ))
-            .hint(format!("choose one: --column {}", quoted(&names[0]))))
+            .hint(format!(
+                "choose one: --column {}, or list all: --all",
+                quoted(&names[0])
+            )))
         }
     }
 }
@@ -208,7 +237,6 @@ pub(super) struct Rows {
     skipped: usize,
     /// Times were written as dates or clocks, and the last one, to see midnight.
     dates: bool,
-    owners: Vec<String>,
     /// Cells carried their unit and are bytes already.
     sized: bool,
 }
@@ -263,7 +291,6 @@ impl Rows {
             rows: Kept::by(|(_, value, _)| *value),
             skipped: 0,
             dates: false,
-            owners: Vec::new(),
             sized: false,
         }
     }
@@ -310,11 +337,10 @@ impl Rows {
         self.skipped += 1;
     }
 
-    /// Whose row it is. Two owners in one table are enough to know that there are several.
-    pub(super) fn owner(&mut self, owner: &str) {
-        if self.owners.len() < 2 && !self.owners.iter().any(|o| o == owner) {
-            self.owners.push(owner.to_owned());
-        }
+    /// Halves what is kept, and says how much that is.
+    pub(super) fn thin(&mut self) -> usize {
+        self.rows.thin();
+        self.rows.values().len()
     }
 
     pub(super) fn finish(self, name: &str, options: &Options) -> Result<Imported, ImportError> {
@@ -381,13 +407,6 @@ impl Rows {
                 seen + self.skipped
             ))
             .hint(format!("the columns are: {}", super::listed(names))));
-        }
-        if let (Some(owner), [first, _, ..]) = (self.plan.owner, self.owners.as_slice()) {
-            return Err(ImportError::new(format!(
-                "column `{}` has several values: rows of several processes are mixed",
-                names[owner]
-            ))
-            .hint(format!("keep the rows of one of them, such as {first}")));
         }
         Ok(())
     }

@@ -7,6 +7,7 @@ use lowtide_core::verdict::Meter;
 use super::*;
 
 mod refusals;
+mod several;
 
 fn read(bytes: &[u8], name: &str, options: &Options) -> Result<Imported, ImportError> {
     super::read(&mut Feed::bytes(bytes), name, options)
@@ -150,7 +151,6 @@ fn what_is_ambiguous_is_refused_with_a_hint() {
     );
     assert!(hint("t,mem\n1,2.5\n2,3.5\n").contains("--unit"));
     assert!(hint("1,2,3\n2,3,4\n").contains("--column 2"));
-    assert!(hint("t,pid,rss_mb\n1,7,300\n1,8,400\n").contains("one of them"));
     assert!(
         hint("RAM before: 5 MB\nRAM after: 6 MB\nRAM before: 6 MB\nRAM after: 7 MB\n")
             .contains("--column")
