@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 import pytest
-from lowtide import _counting, _tensors
+from lowtide import _counting, _marks, _tensors
 from lowtide._budget import Budget
 from lowtide._changes import Changes
 from test_package import run
@@ -106,6 +106,26 @@ assert len(counts) == 2 and track.budget.spent <= 0.01 * track.budget.ran()
 print("kept")
 """
     assert run(environment, code, LOWTIDE_DIR=str(watcher.folder)).stdout == "kept\n"
+
+
+@pytest.mark.parametrize("took", [0.000011, 0.0001, 0.02])
+def test_marks_of_tiny_steps_stay_a_small_part_of_the_run(took, monkeypatch):
+    """However long one takes to send; ten a second are sent in any case."""
+    clock, sent = Clock(), []
+
+    def send(now, extra):
+        sent.append(now)
+        clock.now += took
+
+    monkeypatch.setattr(_marks, "_monotonic", clock)
+    monkeypatch.setattr(_marks, "_send", send)
+    monkeypatch.setattr(_marks, "_send_at", 0.0)
+    while clock.now < 10:
+        clock.now += 0.001
+        _marks._send_state(clock.now, False)
+    ten_a_second = 10 * 10
+    assert ten_a_second - 20 <= len(sent)
+    assert len(sent) * took <= 0.003 * clock.now or len(sent) <= ten_a_second + 1
 
 
 def lines(held):
