@@ -9,6 +9,10 @@ use std::collections::HashMap;
 use lowtide_core::sample::Gpu;
 use lowtide_core::units::Bytes;
 
+/// Whether this program can load a library at run time. A static one cannot: musl leaves the loader out,
+/// and glibc's would need, on every machine, the very glibc that the program was linked with.
+pub const LOADS_LIBRARIES: bool = cfg!(not(target_feature = "crt-static"));
+
 /// What all devices say at one moment.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GpuMemory {

@@ -1,7 +1,8 @@
 //! NVIDIA GPUs by NVML, loaded at run time. Asked on its own thread, because a driver in trouble
-//! blocks its callers for seconds; nobody waits for it here.
+//! blocks its callers for seconds; nobody waits for it here. A static program cannot load it, and says so.
 
 use std::ffi::OsString;
+use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 
 use lowtide_core::sample::{Gap, GapWhy, Gpu};
@@ -10,10 +11,13 @@ use nvml_wrapper::Nvml;
 use nvml_wrapper::enums::device::UsedGpuMemory;
 use nvml_wrapper::error::NvmlError;
 
-use super::GpuMemory;
+use super::{GpuMemory, LOADS_LIBRARIES};
 
 /// Names another library, for tests and unusual installations.
 pub(crate) const LIBRARY: &str = "LOWTIDE_NVML";
+
+/// Where the kernel part of the driver tells of itself, below the root of the file system.
+pub const DRIVER: &str = "proc/driver/nvidia/version";
 
 /// An answer is late after this: it takes milliseconds as a rule.
 const LATE: Micros = Micros(5_000_000);
@@ -28,11 +32,16 @@ pub struct Watch {
     last: Option<GpuMemory>,
     /// There is no driver, or it has gone: nothing more will come.
     over: bool,
+    /// There is a driver that this program cannot ask; told once.
+    unseen: bool,
 }
 
 impl Watch {
     /// `library` is a path to load instead of the system's; else the environment may name one.
     pub fn start(library: Option<OsString>) -> Watch {
+        if !LOADS_LIBRARIES {
+            return Watch::without_loader(Path::new("/").join(DRIVER).exists());
+        }
         let library = library.or_else(|| std::env::var_os(LIBRARY));
         let (ask, questions) = channel();
         let (reply, answers) = channel();
@@ -45,6 +54,19 @@ impl Watch {
             asked: None,
             last: None,
             over: thread.is_err(),
+            unseen: false,
+        }
+    }
+
+    /// Nobody to ask. `driver`: there is one all the same, so that what is missing is known to be missing.
+    fn without_loader(driver: bool) -> Watch {
+        Watch {
+            ask: channel().0,
+            answers: channel().1,
+            asked: None,
+            last: None,
+            over: true,
+            unseen: driver,
         }
     }
 
@@ -58,6 +80,9 @@ impl Watch {
                 why,
             })
         };
+        if std::mem::take(&mut self.unseen) {
+            gap(GapWhy::Unsupported);
+        }
         loop {
             match self.answers.try_recv() {
                 Ok(Ok(answer)) => {
@@ -142,5 +167,25 @@ fn why(error: &NvmlError) -> GapWhy {
         NvmlError::Timeout => GapWhy::Late,
         NvmlError::GpuLost | NvmlError::NotFound => GapWhy::Vanished,
         _ => GapWhy::Unsupported,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_driver_that_cannot_be_asked_is_one_gap_and_none_is_no_gap() {
+        for (driver, told) in [(true, 1), (false, 0)] {
+            let mut watch = Watch::without_loader(driver);
+            let mut gaps = Vec::new();
+            for second in 0..3 {
+                let answer = watch.latest(Micros(second * 1_000_000), &mut gaps);
+                assert!(answer.is_none());
+            }
+            assert_eq!(gaps.len(), told);
+            assert!(gaps.iter().all(|gap| gap.why == GapWhy::Unsupported));
+            assert!(watch.is_over());
+        }
     }
 }

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use lowtide_core::text::shown;
+use lowtide_sys::gpu::{LOADS_LIBRARIES, nvml};
 use serde::Serialize;
 
 use crate::tell::{print, print_json};
@@ -73,6 +74,7 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<i32> {
 
 fn check(root: &Path) -> Vec<Finding> {
     vec![
+        this_program(),
         own_processes(root),
         other_users(root),
         careful_looks(root),
@@ -80,10 +82,23 @@ fn check(root: &Path) -> Vec<Finding> {
         cgroup(root),
         pressure(root),
         kernel_log(root),
-        gpu(root),
+        gpu(root, LOADS_LIBRARIES),
         shared_memory(root),
         recordings(),
     ]
+}
+
+/// Which build this is: the wheel's and the static one see different things.
+fn this_program() -> Finding {
+    let version = env!("CARGO_PKG_VERSION");
+    let machine = std::env::consts::ARCH;
+    let linked = if LOADS_LIBRARIES {
+        "linked to the C library"
+    } else {
+        "static"
+    };
+    let says = format!("version {version} for {machine}, {linked}");
+    Finding::new("this program", State::Yes, says)
 }
 
 fn own_processes(root: &Path) -> Finding {
@@ -216,7 +231,7 @@ fn kernel_log(root: &Path) -> Finding {
     }
 }
 
-fn gpu(root: &Path) -> Finding {
+fn gpu(root: &Path, loads_libraries: bool) -> Finding {
     let what = "GPU memory";
     let amd = fs::read_dir(root.join("sys/class/drm"))
         .ok()
@@ -225,8 +240,14 @@ fn gpu(root: &Path) -> Finding {
                 .flatten()
                 .any(|card| card.path().join("device/mem_info_vram_used").exists())
         });
-    let nvidia = root.join("proc/driver/nvidia/version").exists();
+    let nvidia = root.join(nvml::DRIVER).exists();
     match (nvidia, amd) {
+        (true, _) if !loads_libraries => Finding::new(
+            what,
+            State::No,
+            "NVIDIA driver found, but a static program cannot load its library (NVML)",
+        )
+        .hint("the lowtide of the manylinux wheel can, where there is glibc: pip install FILE.whl"),
         (true, _) => Finding::new(what, State::Yes, "NVIDIA driver found; read through NVML"),
         (_, true) => Finding::new(what, State::Yes, "AMD driver found; read through sysfs"),
         _ => Finding::new(
@@ -288,6 +309,18 @@ mod tests {
             proc.unwrap().hint.as_deref(),
             Some("mount /proc in this container")
         );
+    }
+
+    #[test]
+    fn a_static_program_says_that_it_cannot_ask_nvidia() {
+        let root = tempfile::tempdir().unwrap();
+        let driver = root.path().join(nvml::DRIVER);
+        fs::create_dir_all(driver.parent().unwrap()).unwrap();
+        fs::write(driver, "NVRM version: stand-in\n").unwrap();
+        assert_eq!(gpu(root.path(), true).state, State::Yes);
+        let unseen = gpu(root.path(), false);
+        assert_eq!(unseen.state, State::No);
+        assert!(unseen.hint.unwrap().contains("wheel"));
     }
 
     #[test]
