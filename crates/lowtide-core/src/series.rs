@@ -30,6 +30,8 @@ pub struct Bucket {
     /// Seconds since the start at the newest point, where known.
     pub seconds: Option<f64>,
     pub count: u64,
+    /// Of its points, in whole bytes: the same in whatever order they came.
+    pub(crate) sum: u64,
 }
 
 impl Bucket {
@@ -44,6 +46,7 @@ impl Bucket {
             train_floor: trains(point.phase).then_some(point.bytes),
             seconds: point.seconds.filter(|s| s.is_finite()),
             count: 1,
+            sum: point.bytes as u64,
         }
     }
 
@@ -63,6 +66,7 @@ impl Bucket {
             self.seconds = Some(self.seconds.unwrap_or(now).max(now));
         }
         self.count += 1;
+        self.sum = self.sum.saturating_add(point.bytes as u64);
     }
 
     fn absorb(&mut self, other: &Bucket) {
@@ -82,6 +86,7 @@ impl Bucket {
             (a, b) => a.or(b),
         };
         self.count += other.count;
+        self.sum = self.sum.saturating_add(other.sum);
     }
 }
 

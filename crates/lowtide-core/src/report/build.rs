@@ -205,7 +205,7 @@ impl Picture {
             watched: watched == Some(track.member.id),
             since: track.since.seconds(),
             gone: track.gone.map(|at| at.seconds()),
-            held: [held.min, held.max, held.last],
+            held: [self.run.least(track), held.max, held.last],
             own: track.own.last,
             peak: track.peak.as_f64(),
             threads: track.last.map(|reading| reading.threads),

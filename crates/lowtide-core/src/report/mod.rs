@@ -139,7 +139,7 @@ pub struct Process {
     /// Seconds.
     pub since: f64,
     pub gone: Option<f64>,
-    /// anon + shmem + swap: least, most and last.
+    /// anon + shmem + swap: least (since the first step, where steps are known), most and last.
     pub held: [f64; 3],
     /// What it adds to an honest sum, last.
     pub own: f64,

@@ -183,7 +183,7 @@ impl Run {
         (verdict, series, subject, explanation)
     }
 
-    fn on_steps(&self) -> bool {
+    pub(super) fn on_steps(&self) -> bool {
         self.steps.usable() && self.axis_override != Some(Axis::Time)
     }
 
@@ -197,7 +197,7 @@ impl Run {
     }
 
     /// A process by itself: the looks into it say where its growth ends, its readings what rounds left.
-    fn judge_process(&self, track: &ProcessTrack) -> Verdict {
+    pub(super) fn judge_process(&self, track: &ProcessTrack) -> Verdict {
         self.judge_lines(&track.lines, |context| Context {
             reserved: self.reserve_of(track.member.id),
             shards: self.shards(track.member.role.name()),
@@ -215,7 +215,7 @@ impl Run {
         })
     }
 
-    fn judge_tree(&self) -> Verdict {
+    pub(super) fn judge_tree(&self) -> Verdict {
         let on_steps = self.on_steps();
         // Whoever grew most sets how much of the data each of them sees in a pass.
         let most = self.roles.iter().max_by(|a, b| {

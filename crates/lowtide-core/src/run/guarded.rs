@@ -90,6 +90,14 @@ impl GuardedJob {
         }
     }
 
+    /// Seconds in which nobody tells of steps.
+    pub(crate) fn silent(&mut self, seconds: std::ops::Range<u64>, level: impl Fn(u64) -> f64) {
+        for second in seconds {
+            self.look(Bytes((level(second) * MB) as u64));
+            self.at += 1;
+        }
+    }
+
     fn look(&mut self, held: Bytes) {
         let reading = Reading {
             anon: held,

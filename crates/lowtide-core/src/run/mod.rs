@@ -18,6 +18,8 @@ mod steps;
 mod summary;
 pub(crate) mod surroundings;
 #[cfg(test)]
+mod loop_levels;
+#[cfg(test)]
 mod tests;
 pub(crate) mod thin;
 mod track;

@@ -8,7 +8,7 @@ use crate::sample::{Basis, Limit};
 use crate::units::Bytes;
 use crate::verdict::Class;
 
-use super::track::{BothAxes, Extremes, ProcessTrack, floor_ends};
+use super::track::{BothAxes, ProcessTrack, ends_of};
 use super::{LooksCost, Run};
 
 #[derive(Clone, Debug, Serialize)]
@@ -36,6 +36,7 @@ pub struct Summary {
     pub looks: LooksCost,
 }
 
+/// Since the loop began; the most since the run began.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct Spread {
     pub min: f64,
@@ -87,11 +88,13 @@ impl Run {
             steps_from: self.steps.source(),
             tree: Spread {
                 max: self.tree.extremes.max.max(self.attempts.peak),
-                ..spread(&self.tree.extremes, floor_ends(&self.tree.time))
+                ..self.spread(&self.tree, || self.judge_tree().settled_at)
             },
             restarts: self.attempts.restarts,
             basis: self.basis,
-            watched: self.watched().map(|(track, why)| process_line(track, why)),
+            watched: self
+                .watched()
+                .map(|(track, why)| self.process_line(track, why)),
             roles: self.role_lines(),
             limit: self.limit.clone(),
             headroom: self.headroom(),
@@ -154,24 +157,54 @@ impl Run {
     }
 }
 
-fn process_line(track: &ProcessTrack, why: &str) -> ProcessLine {
-    ProcessLine {
-        pid: track.member.id.pid,
-        role: track.member.role.to_string(),
-        command: track.command(),
-        why: why.to_owned(),
-        held: spread(&track.held, floor_ends(&track.lines.time)),
-        peak: track.peak,
+impl Run {
+    fn process_line(&self, track: &ProcessTrack, why: &str) -> ProcessLine {
+        ProcessLine {
+            pid: track.member.id.pid,
+            role: track.member.role.to_string(),
+            command: track.command(),
+            why: why.to_owned(),
+            held: self.spread(&track.lines, || self.judge_process(track).settled_at),
+            peak: track.peak,
+        }
     }
-}
 
-fn spread(extremes: &Extremes, floor: Option<(f64, f64)>) -> Spread {
-    let (floor_first, floor_last) = floor.unwrap_or_default();
-    Spread {
-        min: extremes.min,
-        mean: extremes.mean(),
-        max: extremes.max,
-        floor_first,
-        floor_last,
+    /// What the loop held at least and on average; at most counts what loading took too. An interpreter begins
+    /// with a few megabytes, which say nothing of the job: the loop begins with its first step, or, where nobody
+    /// counts steps, where growth ended.
+    fn spread(&self, lines: &BothAxes, settled_at: impl FnOnce() -> Option<f64>) -> Spread {
+        let steps = lines.step.buckets();
+        let of_loop = if self.on_steps() && !steps.is_empty() {
+            steps
+        } else {
+            let all = lines.time.buckets();
+            let from = settled_at().unwrap_or(f64::NEG_INFINITY);
+            &all[all.partition_point(|bucket| bucket.first < from)..]
+        };
+        let Some(min) = of_loop.iter().map(|bucket| bucket.floor).reduce(f64::min) else {
+            return Spread::default();
+        };
+        let (floor_first, floor_last) = ends_of(of_loop).unwrap_or_default();
+        let sum: f64 = of_loop.iter().map(|bucket| bucket.sum as f64).sum();
+        let count: u64 = of_loop.iter().map(|bucket| bucket.count).sum();
+        Spread {
+            min,
+            mean: sum / count as f64,
+            max: lines.extremes.max,
+            floor_first,
+            floor_last,
+        }
+    }
+
+    /// The least that a process held since the loop began.
+    pub(crate) fn least(&self, track: &ProcessTrack) -> f64 {
+        let steps = track
+            .lines
+            .step
+            .buckets()
+            .iter()
+            .filter(|_| self.on_steps());
+        let least = steps.map(|bucket| bucket.floor).reduce(f64::min);
+        least.unwrap_or(track.held.min)
     }
 }

@@ -151,7 +151,11 @@ impl RoleTrack {
 
 /// The low-water mark of the first and of the last twentieth of a series.
 pub(super) fn floor_ends(series: &Series) -> Option<(f64, f64)> {
-    let buckets = series.buckets();
+    ends_of(series.buckets())
+}
+
+/// The same of some of its buckets.
+pub(super) fn ends_of(buckets: &[Bucket]) -> Option<(f64, f64)> {
     let part = buckets.len().div_ceil(20);
     let lowest = |part: &[Bucket]| part.iter().map(|bucket| bucket.floor).reduce(f64::min);
     let first = lowest(&buckets[..part])?;
