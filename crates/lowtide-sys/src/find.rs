@@ -50,6 +50,11 @@ pub fn find_training(proc: &Proc, text: Option<&str>) -> Result<Vec<TrainingJob>
         .collect();
     roots.sort_unstable();
     roots.dedup();
+    // A trainer that another one started is in that one's tree already: it stands in one job only.
+    let topmost = |root: &usize| {
+        !(roots.iter()).any(|other| other != root && machine.is_below(*root, *other))
+    };
+    let roots: Vec<usize> = roots.iter().copied().filter(topmost).collect();
     let jobs = roots.into_iter().filter_map(|root| machine.job(root));
     Ok(jobs.collect())
 }
@@ -291,6 +296,31 @@ mod tests {
             .map(|job| (job.root.pid, job.trainer.pid, job.members.len()))
             .collect();
         assert_eq!(found, [(10, 11, 2), (31, 32, 3)]);
+    }
+
+    /// A search that imports torch itself and starts two trainings: one tree, and nobody in it twice.
+    #[test]
+    fn a_process_stands_in_one_job() {
+        let fixture = Fixture::new();
+        let mut all = [
+            Fake::new(1, 0, &["/sbin/init"]),
+            Fake::new(5, 1, &["-bash"]),
+            Fake::new(10, 5, &["python", "search.py"]),
+            Fake::new(11, 10, &["python", "train.py", "--lr", "1"]),
+            Fake::new(12, 10, &["sh", "-c", "python train.py --lr 2"]),
+            Fake::new(13, 12, &["python", "train.py", "--lr", "2"]),
+        ];
+        for at in [2, 3, 5] {
+            all[at].maps = TORCH.into();
+        }
+        all.iter().for_each(|fake| fixture.put(fake));
+        let jobs = find_training(&fixture.proc(), None).unwrap();
+        let mut pids: Vec<u32> = (jobs.iter().flat_map(|job| &job.members))
+            .map(|member| member.id.pid)
+            .collect();
+        pids.sort_unstable();
+        assert_eq!(pids, [10, 11, 12, 13], "{jobs:#?}");
+        assert_eq!(jobs.len(), 1);
     }
 
     #[test]

@@ -32,21 +32,24 @@ pub(crate) fn text(summary: &Summary) -> String {
             ),
         );
     }
-    let tree = &summary.tree;
-    line(
-        "the tree",
-        format!(
-            "min {}, average {}, max {}; floor {} -> {} ({})",
-            show_bytes(tree.min),
-            show_bytes(tree.mean),
-            show_bytes(tree.max),
-            show_bytes(tree.floor_first),
-            show_bytes(tree.floor_last),
-            basis(&summary.basis)
-        ),
-    );
-    for role in &summary.roles {
-        line("", role_line(role));
+    // One process is its whole tree: its numbers stand there already.
+    if !is_alone(summary) {
+        let tree = &summary.tree;
+        line(
+            "the tree",
+            format!(
+                "min {}, average {}, max {}; floor {} -> {} ({})",
+                show_bytes(tree.min),
+                show_bytes(tree.mean),
+                show_bytes(tree.max),
+                show_bytes(tree.floor_first),
+                show_bytes(tree.floor_last),
+                basis(&summary.basis)
+            ),
+        );
+        for role in &summary.roles {
+            line("", role_line(role));
+        }
     }
     if let Some(limit) = &summary.limit {
         let left = summary
@@ -74,6 +77,12 @@ pub(crate) fn text(summary: &Summary) -> String {
         );
     }
     out
+}
+
+/// Whether the run ever had one process only, the one that is watched, and was not restarted.
+fn is_alone(summary: &Summary) -> bool {
+    let seen: usize = summary.roles.iter().map(|role| role.seen).sum();
+    seen == 1 && summary.watched.is_some() && summary.restarts == 0
 }
 
 fn watched(summary: &Summary) -> String {

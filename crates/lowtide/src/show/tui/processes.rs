@@ -78,7 +78,9 @@ fn add(rows: &mut Vec<Row>, all: &[&Process], some: Vec<&Process>, depth: usize,
         if of_role(&process.role) > ALONE && !single {
             if !grouped.contains(&process.role.as_str()) {
                 grouped.push(&process.role);
-                let same = some.iter().filter(|p| p.role == process.role && !p.watched);
+                // The one that is shown by itself is not counted again.
+                let alone = |p: &Process| p.watched || p.who == shown;
+                let same = some.iter().filter(|p| p.role == process.role && !alone(p));
                 rows.push(group(process, same.copied().collect(), depth));
             }
             continue;
@@ -195,5 +197,31 @@ fn one(content: &Content, row: &Row, chosen: bool, palette: Palette, area: Rect,
         let room = usize::from(right - x);
         let text = short(&brief(&row.command), room);
         buf.set_stringn(x, area.y, text, room, palette.style(Paint::Dim));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::watched;
+    use super::*;
+
+    /// Five workers are one row; the one that is shown has its own, and is not counted again.
+    #[test]
+    fn a_process_is_listed_once() {
+        let report = watched(10, true, 2e9, |_| 500e6).report_without_lines();
+        let named = |shown: &str| -> Vec<String> {
+            let rows = rows(&report, shown).into_iter();
+            rows.map(|row| row.name).collect()
+        };
+        let all = [
+            "all 7 processes",
+            "launcher 100",
+            "trainer 101",
+            "5 loader-workers",
+        ];
+        assert_eq!(named("tree"), all);
+        let one = named("pid:112:7");
+        assert!(one.contains(&"loader-worker 112".to_owned()), "{one:?}");
+        assert!(one.contains(&"4 loader-workers".to_owned()), "{one:?}");
     }
 }

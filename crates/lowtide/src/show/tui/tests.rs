@@ -80,7 +80,12 @@ fn begun() -> Picture {
 }
 
 /// So many seconds of it: what the trainer holds in each, against a limit.
-fn watched(seconds: u64, steps: bool, limit: f64, trainer: impl Fn(u64) -> f64) -> Picture {
+pub(super) fn watched(
+    seconds: u64,
+    steps: bool,
+    limit: f64,
+    trainer: impl Fn(u64) -> f64,
+) -> Picture {
     let mut picture = begun();
     for now in 0..seconds {
         if steps && now >= 5 {
