@@ -3,7 +3,7 @@
 import { ApiError, ask, follow, live, setToken } from "./api.js";
 import { Compare } from "./compare.js";
 import { RunView } from "./run.js";
-import { el, empty, showBytes, showDuration, wordOf } from "./words.js";
+import { badge, el, empty, showBytes, showDuration, wordOf } from "./words.js";
 
 /** The list is asked for again this often while it is looked at. */
 const LIST_EVERY = 5000;
@@ -82,9 +82,22 @@ function row(run, chosen, changed) {
   const lost = run.damaged ? ", damaged" : run.lost_ticks ? ", ticks lost" : "";
   const state = (run.exit === null || run.exit === undefined ? run.state : `${run.state}, ${run.exit}`) + lost;
   const started = run.started ? new Date(run.started).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" }) : "–";
-  return el("tr", { class: run.state }, el("td", {}, box), el("th", { scope: "row" }, el("a", { href: `/runs/${encodeURIComponent(run.name)}` }, run.name)),
+  return el("tr", { class: run.state }, el("td", {}, box), el("th", { scope: "row" }, el("a", { href: `/runs/${encodeURIComponent(run.name)}` }, run.name), el("div", { class: "says" }, ...verdictOf(run))),
     el("td", { class: "words" }, el("span", { class: `chip still state-${run.state}` }, state)), el("td", { class: "words" }, started), el("td", {}, showDuration(Math.round(run.seconds ?? 0))),
     el("td", {}, showBytes(run.peak ?? 0)), el("td", { class: "words cut" }, (run.command ?? []).join(" ")));
+}
+
+/** The words of a verdict that its badge has already. */
+const IN_BADGE = /^(leak|growing,|too early to say,?|warm-up|spikes|stable) ?/;
+
+/** A size keeps its unit. @param {string} text */
+const together = (text) => text.replace(/(\d) (?=[kMGTP]?B)/g, "$1\u00a0");
+
+/** The verdict and what grows. @param {RunRow} run @returns {(Node | string)[]} */
+function verdictOf(run) {
+  if (!run.verdict) return [run.state === "unreadable" ? "–" : "not judged yet"];
+  const word = wordOf({ verdict: run.verdict, growing: run.growing === true });
+  return [badge(word), el("span", { class: "grows" }, together((run.says ?? "").replace(IN_BADGE, "")))];
 }
 
 /** @param {HTMLElement} main @param {string} name */

@@ -245,6 +245,16 @@ type Future = {
   /** `growth ends with the epoch`, `growth goes on`. */
   when: string;
 };
+/** What grows, how fast and in whom. */
+type Grows = {
+  /** When that is one process. */
+  pid: number | null;
+  rate: Rate;
+  /** The kind of memory that most of it is, when two looks have told. */
+  what: string | null;
+  /** `trainer 4647`, `all loader-worker processes`, `the whole tree`. */
+  who: string;
+};
 type Growth = {
   bytes: number;
   /** What the growth is proportional to: `new-example`, `step`, `time`, … */
@@ -569,16 +579,26 @@ type RunRow = {
   /** Bytes of the recording are broken; none for a run that goes on, and for a file too long to be looked through. */
   damaged?: boolean | null;
   exit?: number | null;
+  /** The floor rises now; none likewise. */
+  growing?: boolean | null;
+  /** None where nothing grows, or likewise. */
+  grows?: Grows | null;
   host?: string;
+  /** Where the line that decides rests, or its low-water mark now; none likewise. */
+  level?: number | null;
   /** Ticks that were not recorded; none likewise. */
   lost_ticks?: number | null;
   name: string;
   peak?: number;
   samples?: number;
+  /** The verdict and what grows in one line; none likewise: `leak +524 kB/step in trainer 4647 · Python objects`, `stable 1.48 GB`. */
+  says?: string | null;
   seconds?: number;
   size?: number;
   started?: string | null;
   state: "running" | "ended" | "cut-off" | "unreadable";
+  /** As its watcher kept it, or judged from the recording; none where it is not judged yet. */
+  verdict?: Class | null;
 };
 type Runs = {
   runs: RunRow[];

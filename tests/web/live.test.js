@@ -84,6 +84,28 @@ test("the list leads to a run and to two runs side by side", async () => {
   assert.deepEqual(page.problems, []);
 });
 
+test("the list shows the verdict and what grows", async () => {
+  // Half a megabyte a step: seen soon, and nobody knows whether it ends.
+  const job = `import time
+kept = []
+for step in range(1, 100000):
+    kept.append(bytearray(b"x") * 500000)
+    print(f"step {step}/100000", flush=True)
+    time.sleep(0.05)`;
+  const { child, found } = start(["run", "-i", "100ms", "--", "python3", "-u", "-c", job], place.path, "watching");
+  // It is ended below, whether or not it has said so by then.
+  found.catch(() => undefined);
+  const page = await open(browser);
+  await until("a growing run in the list", async () => {
+    await page.goto(server.at(`/`));
+    await page.waitForSelector("tbody tr");
+    return (await page.locator("tr.running .badge.growing").count()) > 0;
+  });
+  assert.match(await page.innerText("tr.running .says"), /not decided \+\d+\skB\/step in trainer \d+/);
+  child.kill();
+  assert.deepEqual(page.problems, []);
+});
+
 test("zooming into a day brings finer columns, never more than two values a pixel", async () => {
   const page = await open(browser);
   const asked = [];

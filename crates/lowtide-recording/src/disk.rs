@@ -8,6 +8,7 @@ use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::frame::{file_head, whole_frames};
+use crate::glance;
 use crate::writer::{Notice, Shared};
 
 /// After a power cut at most this much is lost (the number of issue 2: more often would keep the
@@ -52,6 +53,9 @@ impl Disk {
         while complete {
             let closing = self.collect(&mut batch);
             complete = batch.is_empty() || self.write(&batch);
+            if complete {
+                self.keep_glance();
+            }
             if batch.capacity() > SPARE_ROOM {
                 batch = Vec::new();
             }
@@ -64,6 +68,14 @@ impl Disk {
         }
         self.shared.lock().ended = Some(complete);
         self.shared.done.notify_all();
+    }
+
+    /// Without it lists judge the recording themselves: what cannot be written is no trouble worth telling.
+    fn keep_glance(&self) {
+        let glance = self.shared.lock().glance.take();
+        if let Some(glance) = glance {
+            let _ = glance::keep(&self.shared.path, &glance);
+        }
     }
 
     /// Waits for something to do and takes it all. True when nothing will follow.

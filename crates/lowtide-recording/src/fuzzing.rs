@@ -15,7 +15,11 @@ use crate::summary::Summary;
 pub type Target = fn(&[u8]);
 
 /// By name.
-pub const TARGETS: &[(&str, Target)] = &[("frames", frames), ("recording", recording)];
+pub const TARGETS: &[(&str, Target)] = &[
+    ("frames", frames),
+    ("glance", crate::glance::fuzz),
+    ("recording", recording),
+];
 
 /// A file as it is, its checksums too: mostly damage.
 fn recording(bytes: &[u8]) {

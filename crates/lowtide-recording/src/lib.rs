@@ -40,6 +40,7 @@ mod document;
 pub mod frame;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
+pub mod glance;
 mod reader;
 mod rows;
 mod sample;

@@ -13,6 +13,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use lowtide_core::entry::{Entry, EventKind, Header};
+use lowtide_core::run::Glance;
 use lowtide_core::sample::{Gap, GapWhy};
 use lowtide_core::units::Micros;
 
@@ -164,6 +165,8 @@ pub(super) struct Shared {
 pub(super) struct Queue {
     pub(super) frames: Frames,
     pub(super) encoder: Encoder,
+    /// What lists are to show, until it lies beside the recording.
+    pub(super) glance: Option<Box<Glance>>,
     /// What waits is to be written now: a whole tick, or much else.
     pub(super) due: bool,
     pub(super) closing: bool,
@@ -236,6 +239,7 @@ impl Recorder {
             queue: Mutex::new(Queue {
                 frames,
                 encoder,
+                glance: None,
                 due: true,
                 closing: false,
                 ended: None,
@@ -285,6 +289,11 @@ impl Recorder {
             News::Crowded => (self.shared.tell)(Notice::Crowded { path: path() }),
             News::None => {}
         }
+    }
+
+    /// What lists show of this run; it is written with the next tick. Never waits for the disk either.
+    pub fn keep(&self, glance: Glance) {
+        self.shared.lock().glance = Some(Box::new(glance));
     }
 
     /// Writes what is left. A disk that does not answer within the time given is left alone.

@@ -9,6 +9,7 @@ mod commands;
 pub mod export;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
+mod glances;
 mod import;
 mod listing;
 mod serve;

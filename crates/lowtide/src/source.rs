@@ -20,6 +20,7 @@ use lowtide_recording::summary::{RunState, Summary};
 use lowtide_recording::{Recording, Store, is_recording};
 use lowtide_session::failure::Failure;
 
+use crate::glances::keep_judged;
 use crate::import::{self, Feed, ImportError, Imported, Who};
 use crate::show::progress::Progress;
 use crate::show::text::headline;
@@ -40,6 +41,14 @@ pub(crate) struct Said {
     pub name: Option<String>,
     /// A bound speaks of steps: an axis that does not say what it counts is steps.
     pub steps_expected: bool,
+}
+
+impl Said {
+    /// Nothing that would change the verdict on a recording.
+    fn is_nothing(&self) -> bool {
+        let told = self.axis.is_some() || self.total_steps.is_some() || self.limit.is_some();
+        !told && self.geometry == Geometry::default()
+    }
 }
 
 /// A source with its verdict.
@@ -195,7 +204,12 @@ fn replay(path: &Path, source: &str, said: &Said) -> Result<Judged> {
     each_entry(path, |entry| run.apply(entry))?;
     let (mut verdict, series, explanation) = run.explained();
     verdict.source = source.to_owned();
-    let mortem = match Summary::read(path)?.state {
+    let summary = Summary::read(path)?;
+    // What flags say holds for this answer, and not for lists.
+    if said.is_nothing() {
+        keep_judged(path, &summary, &run.glance());
+    }
+    let mortem = match summary.state {
         // Nobody saw the end: what the recording holds has to tell.
         RunState::CutOff => run.explain_end(None, None),
         RunState::Ended(exit) if exit != Some(Exit::Code(0)) => run.post_mortem().cloned(),

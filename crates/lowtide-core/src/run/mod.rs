@@ -7,10 +7,13 @@ mod attempts;
 pub(crate) mod cleanups;
 mod death;
 mod decide;
+mod glance;
 #[cfg(test)]
 pub(crate) mod guarded;
 pub(crate) mod levels;
 mod looks;
+#[cfg(test)]
+mod loop_levels;
 pub(crate) mod occurrences;
 mod others;
 mod reserve;
@@ -18,14 +21,13 @@ mod steps;
 mod summary;
 pub(crate) mod surroundings;
 #[cfg(test)]
-mod loop_levels;
-#[cfg(test)]
 mod tests;
 pub(crate) mod thin;
 mod track;
 
 pub use death::KernelKill;
 pub use decide::Subject;
+pub use glance::{Glance, Grows};
 pub use summary::{ProcessLine, RoleLine, Spread, Summary};
 pub use track::ProcessTrack;
 

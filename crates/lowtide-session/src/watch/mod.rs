@@ -5,6 +5,7 @@
 //! recording gives the same answer as was shown live.
 
 mod clock;
+mod glances;
 mod guarded;
 mod hooks;
 mod log_files;
@@ -49,6 +50,7 @@ pub(crate) use state_file::StateFile;
 
 use clock::Clock;
 
+use glances::Due;
 use hooks::{HookEvent, Hooks};
 use looks::{Looks, Reached, Target};
 use probe::{Ask, Probe};
@@ -109,6 +111,8 @@ pub struct Watch {
     told_growth: bool,
     /// When the choice of the one to watch is to be told.
     untold: Option<Micros>,
+    /// When lists are told anew what becomes of this run.
+    glance: Due,
     dir: Option<PathBuf>,
     no_command: bool,
     /// A live view that gets every entry.
@@ -242,6 +246,7 @@ impl Watch {
             told: None,
             told_growth: false,
             untold: None,
+            glance: Due::default(),
             dir: new.map(|new| new.dir),
             no_command,
             listener: None,
@@ -350,6 +355,7 @@ impl Watch {
         }
         self.tell_choice();
         let verdict = self.judge();
+        self.keep_glance(&verdict);
         self.look(&verdict);
         self.probe();
         self.hooks.reap();
@@ -520,6 +526,9 @@ impl Watch {
             self.enter(Entry::Mark(mark));
         }
         self.enter(Entry::End { at: now, exit });
+        if let Some(recorder) = &self.recorder {
+            recorder.keep(self.run.glance());
+        }
         let run = self.run.header().name.clone();
         let text = exit.map_or_else(|| "watching ended".to_owned(), |exit| format!("{exit:?}"));
         for failed in self.hooks.fire(HookEvent::End, &run, &text) {

@@ -16,6 +16,7 @@ use lowtide_sys::proc::Proc;
 use crate::commands::common::{WatchArgs, end_of_run, tell_end};
 use crate::commands::guard_args::GuardArgs;
 use crate::commands::ps::sampled;
+use crate::commands::runs::room;
 use crate::commands::view::AttachView;
 use crate::show;
 use crate::tell::{self, print, print_json};
@@ -120,7 +121,7 @@ fn target(args: &AttachArgs, starter: &mut Starter) -> Result<Option<u32>> {
             }
             _ => {
                 let jobs: Vec<_> = jobs.into_iter().map(sampled).collect();
-                tell::lines(&show::jobs::text(&jobs));
+                tell::lines(&show::jobs::text(&jobs, room(&std::io::stderr())));
                 let count = jobs.len();
                 return Err(Failure::unseen(format!("{count} training jobs run here"))
                     .hint("give the PID, or more of the command line to --find")

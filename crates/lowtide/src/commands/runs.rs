@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 use std::fs;
+use std::io::IsTerminal;
+use std::os::fd::AsFd;
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result};
@@ -14,8 +16,10 @@ use lowtide_recording::summary::{RunState, Summary, recently_written};
 use lowtide_recording::{Losses, RecordingError};
 use serde_json::json;
 
-use crate::listing::at_a_glance;
+use crate::glances::Glances;
+use crate::listing::{Looked, at_a_glance};
 use crate::show::progress::Progress;
+use crate::show::style::Style;
 use crate::tell::{print, print_json, tell};
 
 /// List the runs that are kept
@@ -54,33 +58,49 @@ pub(crate) struct PruneArgs {
 
 /// A command is cut at this many characters in the list.
 const COMMAND_WIDTH: usize = 40;
+/// Shorter than this, a piece of a command says nothing.
+const COMMAND_LEAST: usize = 16;
+/// Recordings that nobody has judged yet are read through for so long: the list has to be quick.
+pub(super) const JUDGED_WITHIN: Duration = Duration::from_secs(2);
 
 pub(crate) fn run(args: &RunsArgs) -> Result<i32> {
     let store = Store::from_env()?;
     match &args.action {
         None if args.json => print_json(list_json(&store)?)?,
-        None => print(&list(&store)?)?,
+        None => print(&list(&store, room(&std::io::stdout()))?)?,
         Some(Action::Prune(rules)) => print(&prune(&store, rules, SystemTime::now())?)?,
     }
     Ok(0)
 }
 
-/// Every run, newest first, with what its recording says of it.
-/// A run with what its recording says, and what that lacks.
-type Looked = (StoredRun, Result<(Summary, Option<Losses>), RecordingError>);
+/// How wide a line may be; a file has room for all.
+pub(super) fn room(stream: &(impl IsTerminal + AsFd)) -> usize {
+    match stream.is_terminal() {
+        true => Style::of(stream).width,
+        false => usize::MAX,
+    }
+}
 
-fn looked_at(store: &Store) -> Result<Vec<Looked>> {
+/// A run with what its recording says.
+type Listed = (StoredRun, Result<Looked, RecordingError>);
+
+/// Every run, newest first.
+fn looked_at(store: &Store) -> Result<Vec<Listed>> {
     let mut runs = store.runs()?;
     runs.retain(|run| run.recording().is_file());
     let mut progress = Progress::new("looking at runs", runs.len() as u64);
+    let glances = Glances::within(JUDGED_WITHIN);
     let looked = runs.into_iter().rev().zip(1..).map(|(run, nth)| {
         let path = run.recording();
-        let summary = Summary::read(&path).and_then(|summary| {
-            let losses = summary.losses(&path)?;
-            Ok((summary, losses))
+        let looked = Summary::read(&path).and_then(|summary| {
+            Ok(Looked {
+                losses: summary.losses(&path)?,
+                glance: glances.of(&path, &summary),
+                summary,
+            })
         });
         progress.at(nth);
-        (run, summary)
+        (run, looked)
     });
     Ok(looked.collect())
 }
@@ -88,39 +108,44 @@ fn looked_at(store: &Store) -> Result<Vec<Looked>> {
 fn list_json(store: &Store) -> Result<serde_json::Value> {
     let looked = looked_at(store)?.into_iter();
     let runs: Vec<_> = looked
-        .map(|(run, summary)| at_a_glance(&run, summary.ok()))
+        .map(|(run, looked)| at_a_glance(&run, looked.ok()))
         .collect();
     Ok(json!({"schema": 1, "runs": runs}))
 }
 
-fn list(store: &Store) -> Result<String> {
-    let looked = looked_at(store)?;
+/// Two lines a run: what it is, and what became of its memory.
+fn list(store: &Store, room: usize) -> Result<String> {
+    let listed = looked_at(store)?;
     let mut out = String::new();
-    if looked.is_empty() {
+    if listed.is_empty() {
         tell!("no runs in {}", store.runs_dir().display());
         return Ok(out);
     }
     // A folder may be called anything.
-    let names = looked.iter().map(|(run, _)| shown(&run.name));
+    let names = listed.iter().map(|(run, _)| shown(&run.name));
     let width = names.map(|name| name.chars().count()).max().unwrap_or(0);
-    writeln!(
-        out,
-        "{:width$}  {:16}  {:>8}  {:>8}  {:10}  COMMAND",
-        "NAME", "STARTED", "LENGTH", "PEAK", "STATE"
-    )?;
-    for (run, summary) in &looked {
+    let head = facts_line(
+        ["NAME", "STARTED", "LENGTH", "PEAK", "STATE"].map(str::to_owned),
+        width,
+    );
+    writeln!(out, "{}", with_command(head, "COMMAND", room).trim_end())?;
+    for (run, looked) in &listed {
         let name = shown(&run.name);
-        match summary {
-            Ok((summary, losses)) => writeln!(
-                out,
-                "{:width$}  {:16}  {:>8}  {:>8}  {:10}  {}",
-                name,
-                local_time(summary.header.started.0),
-                show_duration(summary.last.seconds().round()),
-                summary.peak,
-                state_text(summary.state) + loss_text(*losses),
-                short(&shown(&summary.header.command.join(" ")), COMMAND_WIDTH),
-            )?,
+        match looked {
+            Ok(looked) => {
+                let line = facts_line(facts(name.into_owned(), looked), width);
+                let command = looked.summary.header.command.join(" ");
+                let command = shown(&command);
+                writeln!(out, "{}", with_command(line, &command, room).trim_end())?;
+                let says = looked
+                    .glance
+                    .as_ref()
+                    .map(|glance| shown(&glance.says).into_owned());
+                let says = says.unwrap_or_else(|| {
+                    format!("not judged yet: lowtide judge {}", shown(&run.name))
+                });
+                writeln!(out, "  {}", short(&says, room.saturating_sub(2)))?;
+            }
             Err(error) => {
                 let error = error.to_string();
                 writeln!(out, "{name:width$}  unreadable: {}", shown(&error))?;
@@ -128,6 +153,30 @@ fn list(store: &Store) -> Result<String> {
         }
     }
     Ok(out)
+}
+
+fn facts(name: String, looked: &Looked) -> [String; 5] {
+    let summary = &looked.summary;
+    [
+        name,
+        local_time(summary.header.started.0),
+        show_duration(summary.last.seconds().round()),
+        summary.peak.to_string(),
+        state_text(summary.state) + loss_text(looked.losses),
+    ]
+}
+
+fn facts_line([name, started, length, peak, state]: [String; 5], width: usize) -> String {
+    format!("{name:width$}  {started:11}  {length:>7}  {peak:>7}  {state:9}")
+}
+
+/// The command behind the facts, as far as there is room.
+fn with_command(line: String, command: &str, room: usize) -> String {
+    let left = room.saturating_sub(line.chars().count() + 2);
+    match left {
+        0..COMMAND_LEAST => line,
+        _ => format!("{line}  {}", short(command, left.min(COMMAND_WIDTH))),
+    }
 }
 
 fn state_text(state: RunState) -> String {
@@ -153,7 +202,7 @@ fn local_time(micros: u64) -> String {
     let time = time.and_then(|micros| Timestamp::from_microsecond(micros).ok());
     time.map_or_else(String::new, |time| {
         let local = time.to_zoned(TimeZone::system());
-        local.strftime("%Y-%m-%d %H:%M").to_string()
+        local.strftime("%m-%d %H:%M").to_string()
     })
 }
 
@@ -318,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn the_list_has_a_line_a_run_newest_first() {
+    fn the_list_says_what_became_of_each_run_newest_first() {
         let home = tempfile::tempdir().unwrap();
         let store = Store::at(home.path());
         let command = vec!["python".to_owned(), "-c".to_owned(), "a\nb".to_owned()];
@@ -337,17 +386,33 @@ mod tests {
         }
         let broken = store.create(Timestamp::UNIX_EPOCH, &[], 1, None).unwrap();
         fs::write(broken.dir.join(FILE_NAME), "something else").unwrap();
-        let text = list(&store).unwrap();
+        let text = list(&store, usize::MAX).unwrap();
         let lines: Vec<&str> = text.lines().collect();
-        assert_eq!(lines.len(), 4, "{text}");
+        assert_eq!(lines.len(), 6, "{text}");
         assert!(lines[1].starts_with("20260102-000000-python-1"), "{text}");
         assert!(
             lines[1].contains("1m 30s") && lines[1].contains("signal 9"),
             "{text}"
         );
         assert!(lines[1].ends_with(r"python -c a\nb"), "{text}");
-        assert!(lines[2].contains("ended "), "{text}");
-        assert!(lines[3].ends_with("is not a lowtide recording"), "{text}");
+        assert_eq!(lines[2], "  too early to say");
+        assert!(lines[3].contains("ended "), "{text}");
+        assert!(lines[5].ends_with("is not a lowtide recording"), "{text}");
+        // Judged once, and kept for the next list.
+        let kept = store
+            .runs_dir()
+            .join("20260102-000000-python-1")
+            .join("recording.glance.json");
+        assert!(kept.is_file());
+        let narrow = list(&store, 80).unwrap();
+        assert!(
+            narrow
+                .lines()
+                .take(5)
+                .all(|line| line.chars().count() <= 80),
+            "{narrow}"
+        );
+        assert!(!narrow.contains("COMMAND"), "{narrow}");
     }
 
     #[test]

@@ -23,7 +23,8 @@ use tokio::task::spawn_blocking;
 use super::answer::{Refusal, safe_headers};
 use super::open::{Inner, Open};
 use super::{Server, jobs, metrics, stream};
-use crate::listing::at_a_glance;
+use crate::glances::Glances;
+use crate::listing::{Looked, at_a_glance};
 use crate::show::page;
 
 /// The description of all this.
@@ -36,6 +37,8 @@ const COLUMNS: usize = 20_000;
 const COLUMNS_USUAL: usize = 1000;
 /// A page that has not asked for its data by then does not want it any more.
 const AHEAD: Duration = Duration::from_secs(5);
+/// Recordings that nobody has judged yet are read through for so long per answer: the page asks again.
+const JUDGED_WITHIN: Duration = Duration::from_secs(1);
 /// Runs in one list.
 const LISTED: usize = 200;
 
@@ -167,15 +170,16 @@ fn row_of(server: &Server, name: &str) -> Option<Value> {
         .ok()?
         .into_iter()
         .find(|run| run.name == name)?;
-    Some(row(server, &stored))
+    Some(row(server, &stored, &Glances::within(JUDGED_WITHIN)))
 }
 
-fn row(server: &Server, stored: &lowtide_recording::store::StoredRun) -> Value {
+fn row(server: &Server, stored: &lowtide_recording::store::StoredRun, glances: &Glances) -> Value {
     let path = stored.recording();
     let summary = Summary::read(&path).ok();
-    let looked = summary.map(|summary| {
-        let losses = server.losses.of(&path, &summary);
-        (summary, losses)
+    let looked = summary.map(|summary| Looked {
+        losses: server.losses.of(&path, &summary),
+        glance: glances.of(&path, &summary),
+        summary,
     });
     let mut row = at_a_glance(stored, looked);
     // Where it lies is nobody's business over the network; `download` has it.
@@ -192,7 +196,10 @@ async fn list(State(server): Shared, Query(query): Query<HashMap<String, String>
         stored.retain(|run| run.recording().is_file());
         stored.retain(|run| server.only.as_ref().is_none_or(|only| *only == run.name));
         let rows = stored.iter().rev().take(most);
-        Ok(rows.map(|run| row(&server, run)).collect::<Vec<_>>())
+        let glances = Glances::within(JUDGED_WITHIN);
+        Ok(rows
+            .map(|run| row(&server, run, &glances))
+            .collect::<Vec<_>>())
     })
     .await?;
     json_of(&json!({"schema": 1, "runs": rows}))
