@@ -162,6 +162,7 @@ pub(crate) fn read_all(
         return choose::asked_for(tool.series(feed, name, options)?, options);
     }
     refuse_binary(start)?;
+    refuse_wide(start)?;
     let series = if mprof::is(start) {
         vec![mprof::read(feed, name, options)?]
     } else if psrecord::is(start) {
@@ -171,7 +172,7 @@ pub(crate) fn read_all(
     } else if let Some(shape) = csv::shape(start) {
         csv::read(feed, name, &shape, options)?
     } else {
-        vec![log::read(feed, name, options)?]
+        log::read(feed, name, options)?
     };
     choose::asked_for(series, options)
 }
@@ -186,6 +187,26 @@ fn refuse_binary(start: &[u8]) -> Result<(), ImportError> {
         _ => return Ok(()),
     };
     Err(ImportError::new("it is binary, not a table or a log").hint(hint))
+}
+
+/// Wider tables are matrices: nobody named their columns, and each row would be megabytes.
+const WIDEST: usize = 100_000;
+
+fn refuse_wide(start: &[u8]) -> Result<(), ImportError> {
+    let first = start.split(|b| *b == b'\n').next().unwrap_or_default();
+    let columns = |mark: u8| first.iter().filter(|b| **b == mark).count() + 1;
+    let widest = b",;\t|"
+        .iter()
+        .map(|mark| columns(*mark))
+        .max()
+        .unwrap_or(0);
+    if widest <= WIDEST {
+        return Ok(());
+    }
+    Err(ImportError::new(format!(
+        "it has {widest} columns: no table of memory has so many"
+    ))
+    .hint("keep those of the steps and of the memory: cut -d, -f1,2 FILE | lowtide judge -"))
 }
 
 /// Names that are told where one is to be chosen: of thousands nobody reads all.

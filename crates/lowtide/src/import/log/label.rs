@@ -5,6 +5,9 @@ use super::super::meaning::{self, Meaning};
 use super::super::{ImportError, Options};
 use super::names::{Names, UNNAMED};
 
+/// Series of one log that are read at once: each is read by itself.
+const LISTED: usize = 16;
+
 /// Sizes that a hint names.
 const OFFERED: usize = 8;
 
@@ -89,9 +92,19 @@ impl Labels {
         });
     }
 
-    /// The label that is the memory, and the names by which its sizes are found.
-    pub(super) fn choose(self, options: &Options) -> Result<(Label, Names), ImportError> {
-        Ok((choose(self.labels, options)?, self.names))
+    /// The label that is the memory, or all that are where several are asked for, and the names by which their
+    /// sizes are found.
+    pub(super) fn choose(self, options: &Options) -> Result<(Vec<Label>, Names), ImportError> {
+        if options.wants_all() && options.column.is_none() {
+            let mut all = self.labels.clone();
+            all.retain(|l| l.memory.rank > UNNAMED && l.count >= 2);
+            all.sort_by_key(|l| (std::cmp::Reverse(l.memory.rank), std::cmp::Reverse(l.count)));
+            all.truncate(LISTED);
+            if !all.is_empty() {
+                return Ok((all, self.names));
+            }
+        }
+        Ok((vec![choose(self.labels, options)?], self.names))
     }
 }
 

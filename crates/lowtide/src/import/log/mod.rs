@@ -23,7 +23,7 @@ pub(super) fn read(
     feed: &mut Feed<'_>,
     name: &str,
     options: &Options,
-) -> Result<Imported, ImportError> {
+) -> Result<Vec<Imported>, ImportError> {
     let mut lines = Lines::default();
     let mut reading = Reading::First(Box::default());
     let mut failed = None;
@@ -39,11 +39,29 @@ pub(super) fn read(
     if let Some(error) = failed {
         return Err(error);
     }
-    let taker = match reading {
+    let takers = match reading {
         Reading::First(first) => first.decide(options)?,
-        Reading::Second(taker) => *taker,
+        Reading::Second(takers) => takers,
     };
-    taker.finish(name, options)
+    let several = takers.len() > 1;
+    let mut read = Vec::new();
+    let mut refused = None;
+    for taker in takers {
+        match taker.finish(name, options) {
+            Ok(mut one) => {
+                if several {
+                    // What two labels hold is not compared.
+                    one.who.kind.clone_from(&one.who.name);
+                }
+                read.push(one);
+            }
+            Err(error) => refused = refused.or(Some(error)),
+        }
+    }
+    match (read.is_empty(), refused) {
+        (true, Some(error)) => Err(error),
+        _ => Ok(read),
+    }
 }
 
 /// So much of a log, in lines that matter, decides how it is read, and is read twice: a hundred thousand lines.
@@ -51,13 +69,14 @@ const FIRST: usize = 8 << 20;
 
 enum Reading {
     First(Box<First>),
-    Second(Box<Taker>),
+    /// One for each series.
+    Second(Vec<Taker>),
 }
 
 impl Reading {
     fn line(&mut self, line: &str, options: &Options) -> Result<(), ImportError> {
         match self {
-            Reading::Second(taker) => taker.line(line),
+            Reading::Second(takers) => takers.iter_mut().for_each(|taker| taker.line(line)),
             Reading::First(first) => {
                 first.line(line);
                 if first.kept.len() >= FIRST {
@@ -95,8 +114,7 @@ impl First {
     /// Enough was seen to decide, unless none of it was about memory: then that is forgotten.
     fn go_on(mut self, options: &Options) -> Result<Reading, ImportError> {
         if self.labels.recur() {
-            let taker = self.decide(options)?;
-            return Ok(Reading::Second(Box::new(taker)));
+            return Ok(Reading::Second(self.decide(options)?));
         }
         self.left_out += self
             .kept
@@ -107,17 +125,31 @@ impl First {
         Ok(Reading::First(Box::new(self)))
     }
 
-    fn decide(self, options: &Options) -> Result<Taker, ImportError> {
-        let (label, names) = self.labels.choose(options)?;
-        let factor = bare_factor(&label, options)?;
-        let steps = match self.steps.counter() {
-            Some(counter) => StepReader::following(counter.clone()),
-            None => StepReader::new(),
-        };
-        let mut taker = Taker::new(steps, label, factor, names);
-        taker.left_out(self.left_out);
-        self.kept.lines().for_each(|line| taker.line(line));
-        Ok(taker)
+    fn decide(self, options: &Options) -> Result<Vec<Taker>, ImportError> {
+        let (labels, names) = self.labels.choose(options)?;
+        let several = labels.len() > 1;
+        let mut names = Some(names);
+        let mut takers = Vec::new();
+        for label in labels {
+            let factor = match bare_factor(&label, options) {
+                Ok(factor) => factor,
+                Err(_) if several => continue,
+                Err(error) => return Err(error),
+            };
+            let steps = match self.steps.counter() {
+                Some(counter) => StepReader::following(counter.clone()),
+                None => StepReader::new(),
+            };
+            let mut taker = Taker::new(steps, label, factor, names.take().unwrap_or_default());
+            taker.left_out(self.left_out);
+            self.kept.lines().for_each(|line| taker.line(line));
+            takers.push(taker);
+        }
+        if takers.is_empty() {
+            return Err(ImportError::new("none of its sizes says its unit")
+                .hint("say it: --unit MB (or B, kB, GB, MiB …)"));
+        }
+        Ok(takers)
     }
 }
 

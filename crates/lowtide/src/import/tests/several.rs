@@ -48,6 +48,32 @@ fn every_column_of_memory_is_listed() {
 }
 
 #[test]
+fn every_size_of_memory_in_a_log_is_listed() {
+    let log: String = (1..=9)
+        .map(|n| {
+            format!(
+                "step {n}: RAM before {} MB, RAM after {} MB, saved {n} MB\n",
+                500 + n,
+                600 + n
+            )
+        })
+        .collect();
+    let listed = all(&log);
+    let names: Vec<_> = listed.iter().map(|(name, ..)| name.as_str()).collect();
+    assert_eq!(names, ["ram before", "ram after"]);
+    assert_eq!(listed[1].2[8], (9.0, 609e6));
+    let after = Options {
+        name: Some("after".to_owned()),
+        ..Options::default()
+    };
+    assert_eq!(
+        xy(&read(log.as_bytes(), "x", &after).unwrap())[0],
+        (1.0, 601e6)
+    );
+    assert!(refused(&log, &Options::default()).hint.is_some());
+}
+
+#[test]
 fn rows_of_several_processes_are_a_series_each() {
     let table: String = (1..=9)
         .map(|t| format!("{t},7,{}\n{t},8,900\n", 300 + 10 * t))
@@ -93,5 +119,6 @@ fn far_too_many_columns_are_refused() {
         "{}",
         error.message.len()
     );
+    assert!(error.message.contains("columns"), "{}", error.message);
     assert!(error.message.len() < 2000);
 }
