@@ -12,7 +12,7 @@ import math
 import os
 import threading
 import time
-from typing import Any, Dict, Mapping, Optional
+from typing import Any, Dict, Mapping, Optional, Sequence, Union
 
 from . import _host, _link
 
@@ -29,6 +29,8 @@ RANK_VARIABLES = ("RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "
 _monotonic = time.monotonic
 _state: Dict[str, Any] = {}
 _geometry: Dict[str, Any] = {}
+# What a guard has to know before it asks: that somebody listens, where checkpoints go, how the job goes on.
+_for_guard: Dict[str, Any] = {}
 _sequence = itertools.count(1)
 _watcher: Optional[_link.Link] = None
 # One whose files somebody removed (`/tmp` is cleaned up): it can be asked by, until it has made them again.
@@ -98,12 +100,18 @@ class phase:  # noqa: N801 - reads as a function: `with lowtide.phase("eval"):`
         mark(phase=self._before or "train")
 
 
-def guard(step: Optional[int] = None) -> bool:
+def guard(
+    step: Optional[int] = None, *, saves: Optional[Union[str, "os.PathLike[str]"]] = None, resume: Optional[str] = None
+) -> bool:
     """Should the loop checkpoint and stop now? One byte of a shared page, no system call.
 
     The watcher names a step so that all ranks stop at the same one: it is compared with `step`,
-    or with the step that was last marked.
+    or with the step that was last marked. A guard asks only a job of which it knows where its
+    checkpoints go and how it resumes: `saves` is their folder, `resume` the words for the command
+    line ("--resume {checkpoint}"), for those who do not say it to `lowtide run --guard`.
     """
+    if not _for_guard or saves is not None or resume is not None:
+        tell_guard(saves=saves, resume=resume)
     watcher = _watcher
     if watcher is None:
         now = _monotonic()
@@ -116,6 +124,24 @@ def guard(step: Optional[int] = None) -> bool:
         return watcher.stop_at(_state.get("step", 0) if step is None else step)
     except Exception:
         return False
+
+
+def tell_guard(
+    saves: Optional[Union[str, "os.PathLike[str]"]] = None,
+    folders: Sequence[Any] = (),
+    resume: Optional[str] = None,
+) -> None:
+    """This loop saves and stops when it is asked. Told with every mark, so that a guard that comes late hears it."""
+    try:
+        _for_guard["hears"] = True
+        if saves is not None:
+            _for_guard["saves"] = [os.path.abspath(os.fspath(saves))]
+        if folders:
+            _for_guard["folders"] = [os.path.abspath(os.fspath(folder)) for folder in folders if folder]
+        if resume is not None:
+            _for_guard["resume"] = str(resume)
+    except Exception:
+        pass  # a folder that is none must not reach the loop
 
 
 def record(values: Mapping[str, Any]) -> None:
@@ -219,6 +245,8 @@ def _send(now: float, extra: Optional[Dict[str, Any]]) -> None:
         message.update(_state)
         if _geometry:
             message["geometry"] = dict(_geometry)
+        if _for_guard:
+            message["guard"] = _for_guard
         if extra:
             message.update(extra)
         data = _encode(message)
@@ -286,6 +314,7 @@ def _after_fork() -> None:
     _rank = _find_rank()
     _state.clear()
     _geometry.clear()
+    _for_guard.clear()
 
 
 def _at_exit() -> None:

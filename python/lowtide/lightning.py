@@ -60,6 +60,8 @@ class LowtideCallback(_Base):  # type: ignore[misc,valid-type]
         self._track = _track.Track(lines=self._lines and trainer.is_global_zero, **self._options)
         self._step = trainer.global_step
         self._asked = False
+        writers = [getattr(writer, "dirpath", None) for writer in getattr(trainer, "checkpoint_callbacks", [])]
+        _marks.tell_guard(folders=[trainer.default_root_dir, *writers])
         total = trainer.estimated_stepping_batches
         self._track.begin(
             pl_module,

@@ -205,8 +205,8 @@ def test_restarts_have_a_maximum_and_the_run_can_be_resumed(tmp_path, program, g
     assert newest_checkpoint(tmp_path) == max(trace(tmp_path / "trace")[0])
 
 
-def test_without_a_way_to_resume_it_is_stopped_and_not_started_again(tmp_path, program):
-    flags = ["--guard", "--checkpoints", "out", "--restart-every", "20steps"]
+def test_without_a_way_to_resume_it_is_stopped_where_that_is_wanted(tmp_path, program):
+    flags = ["--guard=stop", "--checkpoints", "out", "--restart-every", "20steps"]
     run = job(tmp_path, program, flags=flags)
     assert run.wait() == 75, run.output[-3000:]
     assert "how this job resumes is not known" in run.output and "--resume-arg" in run.output

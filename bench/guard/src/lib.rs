@@ -10,5 +10,5 @@ mod random;
 mod seen;
 mod truth;
 
-pub use play::{Outcome, play};
+pub use play::{Outcome, play, play_resumable};
 pub use truth::Fault;

@@ -319,9 +319,29 @@ impl Load {
     }
 }
 
+/// Whether the job can go on after a stop, as far as the guard knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Resumes {
+    Always,
+    /// Where it saves is known when it has saved once.
+    OnceSaved,
+    Never,
+}
+
+impl Resumes {
+    pub(crate) fn of(random: &mut Random) -> Resumes {
+        match random.unit() {
+            share if share < 0.9 => Resumes::Always,
+            share if share < 0.95 => Resumes::OnceSaved,
+            _ => Resumes::Never,
+        }
+    }
+}
+
 #[derive(Clone, Debug)]
 pub(crate) struct World {
     pub(crate) job: JobPlan,
+    pub(crate) resumes: Resumes,
     pub(crate) others: Others,
     pub(crate) load: Load,
     pub(crate) interval: f64,
@@ -338,6 +358,7 @@ impl World {
         let job = JobPlan::of(random);
         let free = LIMIT - job.base - job.first - job.swing;
         World {
+            resumes: Resumes::Always,
             others: Others::of(random, free),
             load: Load::of(random),
             interval: if random.chance(0.7) {

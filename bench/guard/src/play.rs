@@ -11,7 +11,7 @@ use lowtide_core::verdict::Verdict;
 
 use crate::job::{End, Job, Told};
 use crate::judge;
-use crate::plan::{Manners, World};
+use crate::plan::{Manners, Resumes, World};
 use crate::random::Random;
 use crate::seen::Seen;
 use crate::truth::{Fault, Moment, is_known, is_needed, stop_was_possible, would_have_stopped};
@@ -38,16 +38,32 @@ pub struct Outcome {
     pub lost_known: u32,
     pub repeated: u64,
     pub looks: u64,
+    /// It was left running since it could not go on after a stop, and that was told.
+    pub spared: bool,
+    /// Its user was told that the limit is near.
+    pub warned: bool,
     /// In words, if that was asked for.
     pub story: Option<String>,
 }
 
 pub fn play(seed: u64, told: bool) -> Outcome {
+    play_as(seed, told, Resumes::of)
+}
+
+/// The same job, which can go on after every stop.
+pub fn play_resumable(seed: u64) -> Outcome {
+    play_as(seed, false, |_| Resumes::Always)
+}
+
+fn play_as(seed: u64, told: bool, resumes: impl Fn(&mut Random) -> Resumes) -> Outcome {
     let mut random = Random::new(seed);
-    let world = World::of(&mut random);
+    let mut world = World::of(&mut random);
+    let (jobs, waits) = (random.fork(), random.fork());
+    // Last of all, so that seeds make the jobs that they made before this was played.
+    world.resumes = resumes(&mut random);
     let mut run = Run {
-        jobs: random.fork(),
-        waits: random.fork(),
+        jobs,
+        waits,
         policy: Policy::new(None),
         sample: empty_sample(&world),
         verdict: judge::nothing_yet(),
@@ -104,6 +120,9 @@ impl<'a> Run<'a> {
                     self.outcome.repeated += repeated;
                 }
             }
+            if !self.goes_on(&job) {
+                return;
+            }
             let no_new_step = number > 0 && job.saved == saved && job.step <= furthest;
             if matches!(end, End::Done | End::Failed) || job.saved == 0 || no_new_step {
                 return;
@@ -129,6 +148,7 @@ impl<'a> Run<'a> {
     fn attempt(&mut self, job: &mut Job<'a>) {
         let began = job.at;
         let (mut due, mut acted) = (began, began);
+        let mut could = self.goes_on(job);
         while job.end.is_none() && job.at < LONGEST {
             // It looks and acts in turn: what was decided is done before the next look.
             let now = (due + self.waits_for(due)).max(acted);
@@ -146,7 +166,25 @@ impl<'a> Run<'a> {
                 acts_at,
                 lost: self.lost,
             };
+            if !could && self.goes_on(job) {
+                // What was possible before was not allowed.
+                self.moments.clear();
+                could = true;
+            }
+            let ends = !matches!(
+                ruling.decision,
+                Decision::Watch | Decision::Warn | Decision::Spare
+            );
+            self.outcome.warned |= ruling.decision == Decision::Warn;
+            if ends && !job.is_asked() && !self.goes_on(job) {
+                self.fault(job, Fault::LostByUs);
+            }
             match ruling.decision {
+                Decision::Spare => {
+                    self.say(job, || format!("left running: {}", ruling.why));
+                    self.outcome.spared = true;
+                    self.moments.push(moment);
+                }
                 Decision::Watch | Decision::Warn if !job.is_asked() => self.moments.push(moment),
                 Decision::Watch | Decision::Warn => {}
                 Decision::Ask { stop_at } => {
@@ -186,6 +224,15 @@ impl<'a> Run<'a> {
             if let Some(within) = ruling.look_within {
                 due = due.min(now + within.seconds());
             }
+        }
+    }
+
+    /// What the guard knows of it.
+    fn goes_on(&self, job: &Job) -> bool {
+        match self.world.resumes {
+            Resumes::Always => true,
+            Resumes::OnceSaved => job.saved > 0,
+            Resumes::Never => false,
         }
     }
 
@@ -237,6 +284,7 @@ impl<'a> Run<'a> {
             verdict: &self.verdict,
             trainers: self.world.job.ranks as usize,
             stopped: false,
+            may_stop: self.goes_on(job),
         });
         self.say(job, String::new);
         ruling
@@ -253,6 +301,7 @@ impl<'a> Run<'a> {
             verdict: &self.verdict,
             trainers: 0,
             stopped: false,
+            may_stop: true,
         });
         self.sample.readings = readings;
     }
@@ -274,15 +323,19 @@ impl<'a> Run<'a> {
         if unknown || !matches!(end, End::OutOfMemory | End::Signalled) {
             return;
         }
-        if stop_was_possible(&self.moments) {
-            self.fault(
-                job,
-                if end == End::OutOfMemory {
-                    Fault::BeyondTheLimit
-                } else {
-                    Fault::TooLate
-                },
-            );
+        if !stop_was_possible(&self.moments) {
+            return;
+        }
+        let fault = match end {
+            End::OutOfMemory if !self.goes_on(job) => {
+                let told = self.outcome.spared || self.outcome.warned;
+                (!told).then_some(Fault::Untold)
+            }
+            End::OutOfMemory => Some(Fault::BeyondTheLimit),
+            _ => Some(Fault::TooLate),
+        };
+        if let Some(fault) = fault {
+            self.fault(job, fault);
         }
     }
 

@@ -38,6 +38,10 @@ pub enum Fault {
     Torn,
     /// The job was asked without need, see [`is_needed`].
     WithoutNeed,
+    /// A job that cannot go on after a stop was asked, terminated or killed.
+    LostByUs,
+    /// Such a job met the limit although a stop was possible for any other, and nobody told its user.
+    Untold,
 }
 
 /// The moment of a look at which nothing was asked yet.

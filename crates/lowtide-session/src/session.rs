@@ -20,7 +20,7 @@ use crate::attached::Attached;
 use crate::failure::code;
 use crate::guard::contained::{contained, tell_failed};
 use crate::guard::isolate::Isolated;
-use crate::guard::{Guard, Next, Restart};
+use crate::guard::{Guard, Mode, Next, Restart};
 use crate::keeper::{Handle, Home, Launch};
 use crate::marks::Request;
 use crate::monotonic::monotonic_ns;
@@ -108,13 +108,7 @@ impl Session<'_> {
     fn begin_guard(&mut self) {
         let Some(guard) = &self.guard else { return };
         self.watch.guarded(guard.every());
-        if guard.plan().resume.is_none() {
-            let teller = self.watch.teller();
-            teller.say(
-                "guard: how this job resumes is not known; it will be stopped in time, not started again",
-            );
-            teller.hint("say it with --resume-arg '--resume {checkpoint}'");
-        }
+        self.watch.may_stop(guard.plan().mode == Mode::Stop);
     }
 
     /// All attempts: how the last one ended, the code to end with, and how the job died.
@@ -157,6 +151,9 @@ impl Session<'_> {
                 let text = format!("guard: cannot start again: {error:#}");
                 self.watch.teller().say(&text);
                 self.watch.event(EventKind::Guard, text);
+                if let Some(guard) = &self.guard {
+                    guard.not_started(&self.watch);
+                }
                 return Ok((exit, code::RESUMABLE, mortem));
             }
         }

@@ -33,6 +33,8 @@ pub enum Decision {
     Watch,
     /// Tell the user.
     Warn,
+    /// It should be asked now, and could not be started again: it is left running, and the user is told.
+    Spare,
     /// Ask for a checkpoint and a stop, at this step (none: at the next step boundary).
     Ask { stop_at: Option<u64> },
     /// The request was not served in time: SIGTERM.
@@ -60,6 +62,9 @@ pub struct Situation<'a> {
     pub trainers: usize,
     /// A stopped job (SIGSTOP, Ctrl-Z) can serve no request.
     pub stopped: bool,
+    /// It is known from what and how this job goes on after a stop, or the user wants the stop in any case. Without
+    /// that a stop would lose what it is to save: the kernel may do so, we never.
+    pub may_stop: bool,
 }
 
 /// `--restart-every`.
@@ -109,6 +114,9 @@ pub struct Policy {
     ended_at: Option<u64>,
     /// A request of this attempt was not heard.
     was_deaf: bool,
+    /// That it is left running was told: short of room, and when `--restart-every` was due.
+    spared: bool,
+    spared_when_due: bool,
 }
 
 /// How an attempt came to its end, as far as it tells something of the next one.
@@ -140,6 +148,8 @@ impl Policy {
             busy: 0.0,
             ended_at: None,
             was_deaf: false,
+            spared: false,
+            spared_when_due: false,
         }
     }
 
@@ -223,7 +233,7 @@ impl Policy {
         if self.stage == Stage::Killed || now.stopped {
             return ruling(NOTHING);
         }
-        if self.trains(now) && self.runs_out(&limit) {
+        if self.may_end(now) && self.trains(now) && self.runs_out(&limit) {
             self.stage = Stage::Killed;
             let why = format!(
                 "{} left below {} and growing by {} a second: the kernel would kill it before the next tick",
@@ -247,7 +257,12 @@ impl Policy {
             found.look_within = Some(CLOSE_LOOK);
             let confirmed = self.confirmed >= CONFIRM || self.is_urgent(now, &limit);
             if confirmed && self.is_sure(now, &limit) {
-                return self.ask(now, why, found.look_within);
+                if now.may_stop {
+                    return self.ask(now, why, found.look_within);
+                }
+                if !std::mem::replace(&mut self.spared, true) {
+                    return ruling((Decision::Spare, why));
+                }
             }
         } else {
             self.confirmed = self.confirmed.saturating_sub(1);
@@ -294,7 +309,25 @@ impl Policy {
                 show_duration(self.running)
             ),
         };
-        self.ask(now, why, None)
+        if now.may_stop {
+            return self.ask(now, why, None);
+        }
+        let told = std::mem::replace(&mut self.spared_when_due, true);
+        let (decision, why) = if told {
+            NOTHING
+        } else {
+            (Decision::Spare, why)
+        };
+        Ruling {
+            decision,
+            why,
+            look_within: None,
+        }
+    }
+
+    /// A job that was asked is seen to its end, whatever becomes known meanwhile.
+    fn may_end(&self, now: &Situation) -> bool {
+        now.may_stop || self.stage != Stage::Watching
     }
 
     /// The loop is past its first steps. A job that tells no steps may be loading its model for minutes:

@@ -1,6 +1,7 @@
 //! Each rule of the policy with a job for which it decides. Sizes are MB, times seconds.
 
 mod requests;
+mod spared;
 mod warnings;
 
 use super::*;
@@ -29,6 +30,7 @@ struct ScriptedJob {
     verdict: Verdict,
     trainers: usize,
     stopped: bool,
+    may_stop: bool,
     pressure: f32,
     peak: f64,
     swap: f64,
@@ -45,6 +47,7 @@ impl ScriptedJob {
             verdict: verdict(Class::TooEarly),
             trainers: 1,
             stopped: false,
+            may_stop: true,
             pressure: 0.0,
             peak: 0.0,
             swap: 0.0,
@@ -99,6 +102,7 @@ impl ScriptedJob {
             verdict: &self.verdict,
             trainers: self.trainers,
             stopped: self.stopped,
+            may_stop: self.may_stop,
         })
     }
 

@@ -18,7 +18,7 @@ use crate::watch::Watch;
 use super::checkpoints::{Checkpoint, Checkpoints};
 use super::contained::{contained, tell_failed};
 use super::resume::Resume;
-use super::{Guard, act};
+use super::{Guard, Mode, act};
 
 pub enum Next {
     /// End with this code.
@@ -77,13 +77,14 @@ impl Guard {
     ) -> Next {
         const WHILE: &str = "decided what follows";
         self.asked = None;
+        self.planned = false;
         let code = exit.map_or(1, Exit::code);
         if !unfinished {
             tell_failed(watch, WHILE, panic, "the job has ended, and is let go");
             return Next::Done(code);
         }
         let code = if asked { RESUMABLE } else { code };
-        let Some(known) = self.what_is_known() else {
+        let Some(known) = self.what_is_known(watch) else {
             let then = "no checkpoint is known, so the job is not started again";
             tell_failed(watch, WHILE, panic, then);
             watch.teller().hint(
@@ -103,10 +104,10 @@ impl Guard {
 
     /// What the job can go on from when the usual way has failed: the newest that a look finds now, if that does not
     /// fail as well, else what was found or used before.
-    fn what_is_known(&self) -> Option<Checkpoint> {
+    fn what_is_known(&self, watch: &Watch) -> Option<Checkpoint> {
         let found = contained(|| {
             fault::panic_if_named("look");
-            self.plan.places.look(self.since.earliest())
+            self.look(watch)
         });
         let newest = found
             .ok()
@@ -114,6 +115,12 @@ impl Guard {
         newest
             .or_else(|| self.known.clone())
             .or_else(|| self.resumed.clone())
+    }
+
+    /// The checkpoints of this job, as they are now.
+    fn look(&self, watch: &Watch) -> Checkpoints {
+        let found = self.places(watch).look(self.since.earliest());
+        found.of_this_job(watch.run.furthest_step())
     }
 
     /// Decides what follows. `exit` is none for a job that is not our child: only its parent learns it.
@@ -141,7 +148,7 @@ impl Guard {
             }
             return Next::Done(exit.code());
         }
-        let found = self.plan.places.look(self.since.earliest());
+        let found = self.look(watch);
         let newest = found.complete.first();
         self.known = newest.cloned().or(self.known.take());
         self.name_broken(watch, &found);
@@ -149,13 +156,15 @@ impl Guard {
             let since = asked.at.earliest() - COARSE;
             // The one that it went on from may be as young as that, and is not its answer.
             let saved = newest.is_some_and(|newest| {
-                newest.written >= since && Some(newest) != self.resumed.as_ref()
+                let resumed = self.resumed.as_ref();
+                newest.written >= since && resumed.is_none_or(|resumed| !newest.is(resumed))
             });
             let unfinished = exit == Some(Exit::Code(0)) && watch.run.total_steps().is_some();
             if !saved && !unfinished {
                 return self.not_saved(watch, exit, newest);
             }
         }
+        self.planned = asked.is_some_and(|asked| asked.cannot_hear) && !ran_out;
         self.restart(watch, exit, asked.is_some(), newest)
     }
 
@@ -195,6 +204,7 @@ impl Guard {
             left_to_resume(watch, newest)
         );
         self.tell(watch, &text);
+        self.say_by_hand(watch, newest);
         Next::Done(exit.map_or(1, Exit::code))
     }
 
@@ -207,29 +217,32 @@ impl Guard {
     ) -> Next {
         let code = exit.map_or(1, Exit::code);
         let Some(newest) = newest else {
-            self.tell(
-                watch,
-                "no complete checkpoint of this job was found; it is not started again",
+            let looked = self.places(watch).shown();
+            let text = format!(
+                "no complete checkpoint of this job was found; it is not started again (looked in {looked}, and below)"
             );
-            watch
-                .teller()
-                .hint("--checkpoints DIR says where they are; save now and then to have one");
+            self.tell(watch, &text);
+            watch.teller().hint(
+                "--checkpoints DIR says where they are; if there is one, start the job by hand from it",
+            );
             // A job that stopped as asked has not done its work, whatever its code says.
             return Next::Done(code.max(1));
         };
         let resume = match self.may_restart(watch, newest) {
-            Ok(resume) => resume.clone(),
+            Ok(resume) => resume,
             Err(refusal) => {
                 let left = left_to_resume(watch, Some(newest));
                 self.tell(watch, &format!("{}. {left}", refusal.why));
                 if let Some(hint) = refusal.hint {
                     watch.teller().hint(hint);
                 }
+                self.say_by_hand(watch, Some(newest));
                 return Next::Done(if asked { RESUMABLE } else { code });
             }
         };
         let repeated = repeated(watch, newest);
-        self.rough = if asked && repeated == 0 {
+        // Who cannot be asked repeats steps however early it is stopped: that is no stop that failed.
+        self.rough = if asked && (repeated == 0 || self.planned) {
             0
         } else {
             self.rough + 1
@@ -238,12 +251,19 @@ impl Guard {
         self.repeated += repeated;
         self.restarted_at = watch.run.furthest_step();
         self.resumed = Some(newest.clone());
+        self.prospect.next_attempt();
         Next::Again(self.next_attempt(watch, newest, &resume, repeated))
     }
 
     /// How to go on from the checkpoint, or why not.
-    fn may_restart(&self, watch: &Watch, newest: &Checkpoint) -> Result<&Resume, Refusal> {
-        let resume = self.plan.resume.as_ref().ok_or_else(|| Refusal {
+    fn may_restart(&self, watch: &Watch, newest: &Checkpoint) -> Result<Resume, Refusal> {
+        if self.plan.mode == Mode::Stop {
+            return Err(Refusal {
+                why: "the job is not started again, as --guard=stop says".to_owned(),
+                hint: None,
+            });
+        }
+        let resume = self.resume(watch).ok_or_else(|| Refusal {
             why: "how this job resumes is not known, so it is not started again".to_owned(),
             hint: Some("say it with --resume-arg '--resume {checkpoint}'"),
         })?;
@@ -264,6 +284,22 @@ impl Guard {
             });
         }
         Ok(resume)
+    }
+
+    /// What to start by hand, where we do not. The command itself is the user's own, and may hold secrets.
+    pub fn say_by_hand(&self, watch: &Watch, newest: Option<&Checkpoint>) {
+        let Some(newest) = newest else { return };
+        let path = &newest.path;
+        let how = self.resume(watch).map_or_else(
+            || format!("start it so that it loads {}", path.display()),
+            |resume| resume.by_hand(path),
+        );
+        watch.teller().hint(&format!("to go on by hand: {how}"));
+    }
+
+    /// A restart did not come about.
+    pub fn not_started(&self, watch: &Watch) {
+        self.say_by_hand(watch, self.resumed.as_ref());
     }
 
     /// Tells of the restart that was counted just now, and says what to start.
@@ -393,10 +429,11 @@ impl Guard {
 
     /// Says what an end that was not ours costs.
     fn count(&self, watch: &mut Watch) {
-        let found = self.plan.places.look(self.since.earliest());
+        let found = self.look(watch);
         self.name_broken(watch, &found);
         let text = left_to_resume(watch, found.complete.first());
         self.tell(watch, &text);
+        self.say_by_hand(watch, found.complete.first());
     }
 
     fn name_broken(&self, watch: &mut Watch, found: &Checkpoints) {
@@ -440,7 +477,7 @@ fn alive(watch: &Watch) -> Vec<ProcId> {
 }
 
 /// Steps that were done after the checkpoint was made.
-fn repeated(watch: &Watch, newest: &Checkpoint) -> u64 {
+pub(super) fn repeated(watch: &Watch, newest: &Checkpoint) -> u64 {
     let (done, saved) = (watch.policy().step_of_this_attempt(), newest.step);
     done.zip(saved)
         .map_or(0, |(done, saved)| done.saturating_sub(saved))

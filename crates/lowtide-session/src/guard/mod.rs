@@ -6,7 +6,10 @@ pub mod checkpoints;
 pub(crate) mod contained;
 mod ending;
 pub mod isolate;
+mod prospect;
 pub mod resume;
+mod scout;
+mod sights;
 pub mod takeover;
 
 use lowtide_core::entry::EventKind;
@@ -23,14 +26,27 @@ use crate::watch::Watch;
 use checkpoints::{Checkpoint, Places};
 use contained::contained;
 pub(crate) use ending::{Next, Restart};
+use prospect::Prospect;
 use resume::Resume;
+
+/// `--guard`: what a job is stopped for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// To be started again; one that could not be is never stopped.
+    Restart,
+    /// To end with what it saves, below the limit, whatever is known of it. It is not started again.
+    Stop,
+}
 
 /// What the user wants of a guard.
 #[derive(Clone, Debug)]
 pub struct Plan {
+    pub mode: Mode,
     pub places: Places,
-    /// None: no way to go on is known, so the job is stopped and not restarted.
+    /// None: no way to go on is known at the start; the job itself may tell one.
     pub resume: Option<Resume>,
+    /// A flag of the job's script by which it may go on, for a hint.
+    pub flag: Option<String>,
     pub max_restarts: u32,
     pub signal: Option<AskBy>,
     pub every: Option<Every>,
@@ -55,6 +71,9 @@ pub struct Guard {
     repeated: u64,
     /// Ends in a row that were not by request.
     rough: u32,
+    prospect: Prospect,
+    /// The last end was by our SIGTERM to a job that cannot be asked, and came in time.
+    planned: bool,
 }
 
 /// What was done to the running attempt.
@@ -62,6 +81,8 @@ pub struct Guard {
 struct Asked {
     at: Moment,
     forced: bool,
+    /// Nothing says that it can be asked: it got SIGTERM at once.
+    cannot_hear: bool,
 }
 
 impl Guard {
@@ -78,6 +99,8 @@ impl Guard {
             known: None,
             repeated: 0,
             rough: 0,
+            prospect: Prospect::default(),
+            planned: false,
         }
     }
 
@@ -97,7 +120,10 @@ impl Guard {
     /// Carries out what was decided at the last look. If that fails, the job is left running and is not guarded
     /// any more: what was done of it is not known.
     pub fn turn(&mut self, watch: &mut Watch, ruling: &Ruling) {
-        let done = contained(|| self.carry_out(watch, ruling));
+        let done = contained(|| {
+            self.learn(watch);
+            self.carry_out(watch, ruling);
+        });
         if let Err(panic) = done {
             watch.unguard("carried out a decision", &panic);
         }
@@ -109,6 +135,7 @@ impl Guard {
         }
         match ruling.decision {
             Decision::Watch | Decision::Warn => {}
+            Decision::Spare => self.spare(watch, &ruling.why),
             Decision::Ask { stop_at } => self.ask(watch, stop_at, &ruling.why),
             Decision::Stop => {
                 self.force(watch, Signal::TERM, &format!("SIGTERM: {}", ruling.why));
@@ -123,6 +150,7 @@ impl Guard {
         self.asked = Some(Asked {
             at: Moment::now(),
             forced: false,
+            cannot_hear: false,
         });
         let told = watch.run.steps_from() == Some(MarkSource::Callback);
         let mut by = Vec::new();
@@ -146,18 +174,43 @@ impl Guard {
         if by.is_empty() {
             // Nothing says that this job can be asked; some save on SIGTERM, all others would have
             // died at the limit with the same loss.
-            return self.force(
-                watch,
-                Signal::TERM,
-                &format!("SIGTERM, since nothing says that it can be asked: {why}"),
+            let text = format!(
+                "SIGTERM, since nothing says that it can be asked: {why}{}",
+                self.price(watch)
             );
+            self.force(watch, Signal::TERM, &text);
+            if let Some(asked) = &mut self.asked {
+                asked.cannot_hear = true;
+            }
+            return;
         }
-        self.tell(watch, &format!("{}: {why}", by.join(", ")));
+        self.tell(
+            watch,
+            &format!("{}: {why}{}", by.join(", "), self.price(watch)),
+        );
+    }
+
+    /// What a stop costs where the job does not save when it is asked. The kernel would take the same steps and those
+    /// until then.
+    fn price(&self, watch: &Watch) -> String {
+        let newest = self.prospect.newest();
+        let Some(newest) = newest.filter(|_| !self.saves_when_asked(watch)) else {
+            return String::new();
+        };
+        match ending::repeated(watch, newest) {
+            0 => String::new(),
+            1 => "; 1 step since its last checkpoint is done again".to_owned(),
+            steps => format!("; {steps} steps since its last checkpoint are done again"),
+        }
     }
 
     fn force(&mut self, watch: &mut Watch, signal: Signal, why: &str) {
         let at = self.asked.map_or_else(Moment::now, |asked| asked.at);
-        self.asked = Some(Asked { at, forced: true });
+        self.asked = Some(Asked {
+            at,
+            forced: true,
+            cannot_hear: false,
+        });
         let trainers: Vec<ProcId> = watch.run.trainers().collect();
         self.tell(watch, why);
         if signal == Signal::KILL {
@@ -174,8 +227,17 @@ impl Guard {
     }
 
     fn tell(&self, watch: &mut Watch, text: &str) {
+        self.say(watch, EventKind::Guard, text);
+    }
+
+    /// What is worth knowing while nothing is done: a post-mortem must not take it for what ended the job.
+    fn note(&self, watch: &mut Watch, text: &str) {
+        self.say(watch, EventKind::Info, text);
+    }
+
+    fn say(&self, watch: &mut Watch, kind: EventKind, text: &str) {
         let text = format!("guard: {text}");
         watch.teller().say(&text);
-        watch.event(EventKind::Guard, text);
+        watch.event(kind, text);
     }
 }

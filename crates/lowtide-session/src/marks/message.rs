@@ -2,6 +2,7 @@
 //! understood here once; what comes after sees typed entries.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use lowtide_core::entry::{Cleanup, Entry, EventKind};
 use lowtide_core::look::{Breakdown, Cost, Cuda, Examiner, Look, LookWhy, Objects};
@@ -12,6 +13,9 @@ use serde::Deserialize;
 
 /// Larger datagrams are cut by the kernel and then refused as broken JSON.
 pub(crate) const LARGEST: usize = 32 * 1024;
+
+/// Folders that a job may save to; those that are named first count.
+const MOST_FOLDERS: usize = 8;
 
 /// A sender whose clock lies further back than this is of another boot or namespace: our own time is used.
 const OLDEST: Micros = Micros(60_000_000);
@@ -75,6 +79,41 @@ enum Saying {
     Log,
     Record,
     Note,
+}
+
+/// What the package says to a guard, beside every mark.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+pub(crate) struct Told {
+    /// The loop asks whether it should stop, and saves then.
+    #[serde(default)]
+    pub hears: bool,
+    /// Folders that hold its checkpoints and nothing else.
+    #[serde(default)]
+    pub saves: Vec<PathBuf>,
+    /// Folders into which its framework writes checkpoints, beside what else there is.
+    #[serde(default)]
+    pub folders: Vec<PathBuf>,
+    /// Words for its command line by which it goes on, with `{checkpoint}` in them.
+    pub resume: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct ToGuard {
+    guard: Told,
+}
+
+/// What a datagram says to a guard, if it does.
+pub(crate) fn told(bytes: &[u8]) -> Option<Told> {
+    const NAME: &[u8] = b"\"guard\"";
+    // Most jobs say nothing of it, and are not read twice.
+    bytes.windows(NAME.len()).find(|part| part == &NAME)?;
+    let message: ToGuard = serde_json::from_slice(bytes).ok()?;
+    let mut told = message.guard;
+    for folders in [&mut told.saves, &mut told.folders] {
+        folders.retain(|folder| folder.is_absolute());
+        folders.truncate(MOST_FOLDERS);
+    }
+    Some(told)
 }
 
 /// Reads one datagram; what cannot be understood is left out, never an error. `who` tells which process
@@ -149,6 +188,7 @@ pub(crate) fn fuzz(bytes: &[u8]) {
     use lowtide_recording::codec::{Decoder, Encoder};
     use lowtide_recording::frame::{FRAME_HEAD, Frames, Seen, look};
 
+    let _ = told(bytes);
     let id = |pid| Some(ProcId { pid, start: 9 });
     let Some(entry) = read(bytes, 0, Micros(5_000_000), id) else {
         return;
@@ -237,6 +277,29 @@ mod tests {
             panic!("no log");
         };
         assert_eq!(values, BTreeMap::from([("loss".to_owned(), 1.5)]));
+    }
+
+    #[test]
+    fn what_a_guard_is_told_is_read_beside_the_mark() {
+        let sent =
+            br#"{"v":1,"pid":7,"step":3,"guard":{"hears":true,"saves":["/a b/ckpt","not/absolute"],
+            "folders":["/out"],"resume":"--resume {checkpoint}","later":1}}"#;
+        let guard = told(sent).unwrap();
+        assert!(guard.hears);
+        assert_eq!(guard.saves, [PathBuf::from("/a b/ckpt")]);
+        assert_eq!(guard.folders, [PathBuf::from("/out")]);
+        assert_eq!(guard.resume.as_deref(), Some("--resume {checkpoint}"));
+        assert!(matches!(
+            read(sent, 0, Micros(1), nobody),
+            Some(Entry::Mark(mark)) if mark.step == Some(3)
+        ));
+        assert_eq!(told(br#"{"v":1,"pid":7,"step":3}"#), None);
+        assert_eq!(told(br#"{"v":1,"guard":7}"#), None);
+        let many = format!(
+            r#"{{"v":1,"guard":{{"saves":[{}"/x"]}}}}"#,
+            r#""/y","#.repeat(90)
+        );
+        assert_eq!(told(many.as_bytes()).unwrap().saves.len(), MOST_FOLDERS);
     }
 
     #[test]

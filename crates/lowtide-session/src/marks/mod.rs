@@ -28,9 +28,9 @@ use lowtide_sys::proc::Proc;
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
 
 use folder::Private;
-pub(crate) use message::LARGEST;
 #[cfg(any(test, fuzzing))]
 pub(crate) use message::fuzz;
+pub(crate) use message::{LARGEST, Told};
 pub(crate) use page::{Page, Request};
 
 /// The watcher's end of the marks protocol.
@@ -50,6 +50,8 @@ pub struct Inbox {
     /// What the user should hear: the usual place could not be had.
     elsewhere: Option<String>,
     heard_older: bool,
+    /// What the loop says to a guard.
+    told: Option<Told>,
 }
 
 /// The name by which a process finds our folder, in the runtime folder.
@@ -122,6 +124,7 @@ impl Inbox {
             buffer: vec![0; LARGEST],
             elsewhere: None,
             heard_older: false,
+            told: None,
         })
     }
 
@@ -241,9 +244,20 @@ impl Inbox {
                 continue;
             }
             let datagram = &self.buffer[..length];
+            self.told = message::told(datagram).or(self.told.take());
             entries.extend(message::read(datagram, started, now, &who));
         }
         entries
+    }
+
+    /// What the training loop says to a guard; of several ranks, the last that spoke.
+    pub(crate) fn told(&self) -> Option<&Told> {
+        self.told.as_ref()
+    }
+
+    /// Another attempt speaks for itself.
+    pub(crate) fn forget_told(&mut self) {
+        self.told = None;
     }
 
     fn receive(&mut self) -> Option<(usize, u32)> {

@@ -14,7 +14,7 @@ use lowtide_sys::sampler::Sampler;
 
 use crate::act;
 use crate::guard::contained::{contained, tell_failed};
-use crate::marks::{Inbox, Page, Request};
+use crate::marks::{Inbox, Page, Request, Told};
 
 use super::Watch;
 
@@ -65,6 +65,16 @@ impl Watch {
         self.ruling.take()
     }
 
+    /// Whether the job can go on after a stop, as the guard knows it now.
+    pub(crate) fn may_stop(&mut self, may: bool) {
+        self.may_stop = may;
+    }
+
+    /// What the training loop has told a guard.
+    pub(crate) fn told(&self) -> Option<&Told> {
+        self.inbox.as_ref()?.told()
+    }
+
     /// The page that the training loop reads.
     pub fn page(&mut self) -> Option<&mut Page> {
         self.inbox.as_mut().map(Inbox::page)
@@ -74,6 +84,9 @@ impl Watch {
     pub fn next_attempt(&mut self, attempt: Attempt, went: Went, sampler: Sampler) {
         self.sampler = sampler;
         self.sample = Sample::default();
+        if let Some(inbox) = &mut self.inbox {
+            inbox.forget_told();
+        }
         self.steps = StepReader::new();
         let policy = &mut self.policy;
         let ready = contained(|| policy.next_attempt(went));
@@ -133,6 +146,7 @@ impl Watch {
             verdict,
             trainers: trainers.len(),
             stopped: self.stopped || (self.policy.acts() && act::any_stopped(&trainers)),
+            may_stop: self.may_stop,
         };
         let policy = &mut self.policy;
         let ruling = match contained(|| policy.tick(&situation)) {

@@ -41,7 +41,7 @@ use crate::failure::Failure;
 use crate::marks::Inbox;
 use crate::monotonic::monotonic_ns;
 
-pub use state_file::output_folders;
+pub use state_file::named_folders;
 pub use teller::Teller;
 
 pub(crate) use clock::Ticker;
@@ -105,6 +105,8 @@ pub struct Watch {
     ruling: Option<Ruling>,
     /// The job is stopped (Ctrl-Z, SIGSTOP).
     stopped: bool,
+    /// A guard may stop it: it can go on from what it saves.
+    may_stop: bool,
     standing: Option<(Class, u32)>,
     told: Option<Class>,
     /// That something grows was told.
@@ -242,6 +244,7 @@ impl Watch {
             unguarded: false,
             ruling: None,
             stopped: false,
+            may_stop: false,
             standing: None,
             told: None,
             told_growth: false,

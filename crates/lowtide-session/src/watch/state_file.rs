@@ -68,8 +68,14 @@ impl StateFile {
 }
 
 /// Where a job may write to: the folder it was started in, and those that its arguments name.
-pub fn output_folders(cwd: &Path, argv: &[String]) -> Vec<PathBuf> {
-    let mut places = vec![cwd.to_owned()];
+pub(crate) fn output_folders(cwd: &Path, argv: &[String]) -> Vec<PathBuf> {
+    let named = named_folders(cwd, argv);
+    std::iter::once(cwd.to_owned()).chain(named).collect()
+}
+
+/// Those that its arguments name.
+pub fn named_folders(cwd: &Path, argv: &[String]) -> Vec<PathBuf> {
+    let mut places = Vec::new();
     for (index, word) in argv.iter().enumerate() {
         let value = match word.split_once('=') {
             Some((flag, value)) if is_output_flag(flag) => Some(value.to_owned()),

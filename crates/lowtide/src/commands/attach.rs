@@ -69,7 +69,7 @@ pub(crate) fn run(args: &AttachArgs) -> Result<i32> {
         return Ok(0);
     };
     let options = args.watch.options();
-    let guard = if args.guard.guard {
+    let guard = if args.guard.is_wanted() {
         take_over(args, pid)?
     } else {
         None

@@ -7,12 +7,12 @@ use lowtide_core::guard::Every;
 use lowtide_core::units::parse_duration;
 
 use lowtide_session::failure::Failure;
-use lowtide_session::watch::output_folders;
+use lowtide_session::watch::named_folders;
 
 use lowtide_session::AskBy;
-use lowtide_session::guard::Plan;
 use lowtide_session::guard::checkpoints::Places;
-use lowtide_session::guard::resume::Resume;
+use lowtide_session::guard::resume::{Resume, likely_flag};
+use lowtide_session::guard::{Mode, Plan};
 
 /// A leak of 1 % of the room a step would need this many for ten thousand steps; a loop without
 /// progress is noticed long before.
@@ -22,8 +22,19 @@ const MAX_RESTARTS: u32 = 100;
 #[command(next_help_heading = "Guard")]
 pub(super) struct GuardArgs {
     /// Get to the end of the run: before memory runs out, have the job save and stop, and start it again from there
-    #[arg(long)]
-    pub guard: bool,
+    ///
+    /// --guard=restart (the same as --guard) stops a job only when it is known where it saves and how it resumes; one
+    /// that could not be started again is warned about. --guard=stop has it save and stop in time in any case, and
+    /// leaves it there (exit code 75).
+    #[arg(
+        long,
+        value_name = "WHAT",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "restart",
+        value_parser = parse_mode
+    )]
+    guard: Option<Mode>,
     /// How the job is told to go on: words for its command line, with {checkpoint} in them
     #[arg(
         long,
@@ -32,7 +43,7 @@ pub(super) struct GuardArgs {
         allow_hyphen_values = true
     )]
     resume_arg: Option<String>,
-    /// Where the job writes its checkpoints [default: the folders that its command names, and here]
+    /// Where the job writes its checkpoints [default: worked out from its command, its files and what it tells]
     #[arg(long, value_name = "DIR", requires = "guard")]
     checkpoints: Option<PathBuf>,
     /// Restarts at most
@@ -47,11 +58,15 @@ pub(super) struct GuardArgs {
 }
 
 impl GuardArgs {
+    pub(super) fn is_wanted(&self) -> bool {
+        self.guard.is_some()
+    }
+
     /// None without `--guard`. `cwd` is the job's.
     pub(super) fn plan(&self, command: &[String], cwd: &Path) -> Result<Option<Plan>> {
-        if !self.guard {
+        let Some(mode) = self.guard else {
             return Ok(None);
-        }
+        };
         let resume = match &self.resume_arg {
             Some(text) => Some(Resume::given(text).map_err(|error| {
                 Failure::usage(error).hint("for example: --resume-arg '--resume {checkpoint}'")
@@ -60,15 +75,25 @@ impl GuardArgs {
         };
         let places = match &self.checkpoints {
             Some(folder) => Places::named(std::path::absolute(folder)?),
-            None => Places::guessed(output_folders(cwd, command)),
+            None => Places::guessed(cwd.to_owned(), named_folders(cwd, command)),
         };
         Ok(Some(Plan {
+            mode,
             places,
+            flag: likely_flag(command, cwd),
             resume,
             max_restarts: self.max_restarts,
             signal: self.signal,
             every: self.restart_every,
         }))
+    }
+}
+
+fn parse_mode(text: &str) -> Result<Mode, String> {
+    match text {
+        "restart" => Ok(Mode::Restart),
+        "stop" => Ok(Mode::Stop),
+        _ => Err("restart or stop".to_owned()),
     }
 }
 
@@ -90,6 +115,28 @@ fn parse_every(text: &str) -> Result<Every, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use clap::Parser;
+
+    #[derive(clap::Parser)]
+    struct Line {
+        #[command(flatten)]
+        guard: GuardArgs,
+        #[arg(last = true)]
+        command: Vec<String>,
+    }
+
+    #[test]
+    fn the_value_of_guard_is_never_the_next_word() {
+        let mode = |words: &str| {
+            let words = std::iter::once("lowtide").chain(words.split_whitespace());
+            Line::try_parse_from(words).map(|line| (line.guard.guard, line.command.len()))
+        };
+        assert_eq!(mode("--guard -- python").unwrap(), (Some(Mode::Restart), 1));
+        assert_eq!(mode("--guard=restart").unwrap().0, Some(Mode::Restart));
+        assert_eq!(mode("--guard=stop -- a b").unwrap(), (Some(Mode::Stop), 2));
+        assert_eq!(mode("-- a").unwrap().0, None);
+        assert!(mode("--guard=often").is_err() && mode("--checkpoints x").is_err());
+    }
 
     #[test]
     fn times_and_steps_are_told_apart() {

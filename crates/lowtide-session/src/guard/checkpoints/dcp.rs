@@ -28,11 +28,8 @@ pub(crate) fn examine(folder: &Path) -> Result<Checkpoint, String> {
             return Err(format!("{} is empty", piece.file_name().to_string_lossy()));
         }
     }
-    Ok(Checkpoint {
-        path: folder.to_owned(),
-        step: folder
-            .file_name()
-            .and_then(|name| last_number(&name.to_string_lossy())),
-        written: modified(&metadata).ok_or("it went away")?,
-    })
+    let name = folder.file_name().map(|name| name.to_string_lossy());
+    let step = name.and_then(|name| last_number(&name));
+    let written = modified(&metadata).ok_or("it went away")?;
+    Ok(Checkpoint::found(folder, step, written))
 }

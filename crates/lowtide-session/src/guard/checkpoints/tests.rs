@@ -34,7 +34,7 @@ fn save(folder: &Path, step: u64) -> PathBuf {
 }
 
 fn look(folder: &Path) -> Checkpoints {
-    Places::guessed(vec![folder.to_owned()]).look(SystemTime::UNIX_EPOCH)
+    Places::guessed(folder.to_owned(), Vec::new()).look(SystemTime::UNIX_EPOCH)
 }
 
 #[test]
@@ -146,12 +146,94 @@ fn lightning_files_are_found_where_lightning_puts_them() {
     );
 }
 
+fn put(folder: &Path, name: &str) -> PathBuf {
+    fs::create_dir_all(folder).unwrap();
+    fs::write(folder.join(name), archive()).unwrap();
+    folder.join(name)
+}
+
+#[test]
+fn an_archive_counts_by_its_name_where_nobody_pointed_at_it() {
+    let root = tempfile::tempdir().unwrap();
+    let deep = root.path().join("proj/big model/2026/out/run1/other");
+    let counted = [
+        put(&deep, "step_40.pt"),
+        put(&deep, "LAST.pth"),
+        put(&deep, "state-7.pt"),
+        put(&deep.join("ckpts"), "a.pt"),
+    ];
+    for name in ["features.pt", "model.pt", "ema.pth", "statement.pt"] {
+        put(&deep, name);
+    }
+    let found = look(root.path());
+    let mut paths: Vec<_> = found.complete.iter().map(|one| one.path.clone()).collect();
+    paths.sort();
+    // The last lies one deeper than is looked.
+    let mut expected = counted[..3].to_vec();
+    expected.sort();
+    assert_eq!(paths, expected);
+    let mut told = Places::default();
+    told.add(deep.clone(), Standing::Told);
+    assert_eq!(told.look(SystemTime::UNIX_EPOCH).complete.len(), 8);
+    let mut framework = Places::default();
+    framework.add(deep, Standing::Framework);
+    assert_eq!(framework.look(SystemTime::UNIX_EPOCH).complete.len(), 3);
+}
+
+#[test]
+fn what_lies_near_is_ours_only_where_nobody_else_can_be_meant() {
+    let root = tempfile::tempdir().unwrap();
+    let (one, other) = (root.path().join("runs/one"), root.path().join("runs/other"));
+    put(&one, "step_40.pt");
+    put(&one, "step_50.pt");
+    let steps =
+        |found: &Checkpoints| -> Vec<_> { found.complete.iter().map(|one| one.step).collect() };
+    let found = look(root.path()).of_this_job(Some(50));
+    assert_eq!(steps(&found), [Some(50), Some(40)]);
+    // A job that has come to step 45 has not saved at 50.
+    let found = look(root.path()).of_this_job(Some(45));
+    assert!(found.complete.is_empty());
+    assert_eq!(found.doubtful, [one.clone()]);
+    put(&other, "step_20.pt");
+    let found = look(root.path()).of_this_job(Some(50));
+    assert!(found.complete.is_empty());
+    assert_eq!(found.doubtful, [one.clone(), other]);
+    // It was seen to write there.
+    let mut places = Places::guessed(root.path().to_owned(), Vec::new());
+    places.add(one.clone(), Standing::Written);
+    let found = places.look(SystemTime::UNIX_EPOCH).of_this_job(Some(50));
+    assert_eq!(steps(&found), [Some(50), Some(40)]);
+    // What the user names is taken at its word.
+    let named = Places::named(root.path().to_owned());
+    let found = named.look(SystemTime::UNIX_EPOCH).of_this_job(Some(50));
+    assert_eq!(found.complete.len(), 3);
+}
+
+#[test]
+fn links_do_not_lead_out_of_a_folder() {
+    let (root, away) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let folder = root.path().join("out");
+    let inside = put(&folder, "epoch=1.ckpt");
+    std::os::unix::fs::symlink(&inside, folder.join("last.ckpt")).unwrap();
+    let outside = put(away.path(), "step_9.ckpt");
+    std::os::unix::fs::symlink(&outside, folder.join("step_9.ckpt")).unwrap();
+    std::os::unix::fs::symlink(away.path(), folder.join("below")).unwrap();
+    let found = look(root.path());
+    let names: Vec<_> = found
+        .complete
+        .iter()
+        .map(|one| one.path.file_name().unwrap())
+        .collect();
+    assert_eq!(names.len(), 2, "{names:?}");
+    assert!(!names.contains(&std::ffi::OsStr::new("step_9.ckpt")));
+}
+
 #[test]
 fn those_of_earlier_jobs_are_not_ours() {
     let root = tempfile::tempdir().unwrap();
     save(root.path(), 900);
     let later = SystemTime::now() + Duration::from_secs(60);
-    let found = Places::guessed(vec![root.path().to_owned()]).look(later);
+    let found = Places::guessed(root.path().to_owned(), Vec::new()).look(later);
     assert!(found.complete.is_empty() && found.broken.is_empty());
 }
 

@@ -61,11 +61,8 @@ pub(crate) fn examine(folder: &Path) -> Result<Checkpoint, String> {
     if !weights {
         return Err("no weights in it".to_owned());
     }
-    Ok(Checkpoint {
-        path: folder.to_owned(),
-        step,
-        written: modified(&state).ok_or("it went away")?,
-    })
+    let written = modified(&state).ok_or("it went away")?;
+    Ok(Checkpoint::found(folder, step, written))
 }
 
 /// Every shard that the index names is there; each is examined by itself.

@@ -4,7 +4,7 @@
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use super::{Checkpoint, last_number, modified};
+use super::{Checkpoint, Standing, last_number, modified};
 
 const BEGIN: &[u8] = b"PK\x03\x04";
 const END: &[u8] = b"PK\x05\x06";
@@ -12,19 +12,44 @@ const END_SIZE: u64 = 22;
 /// Says that the true number stands in the archive's 64-bit directory.
 const LARGE: u32 = u32::MAX;
 
-/// `.pt` and `.pth` may be anything, so they count only where the user has pointed at them.
-pub(crate) fn is_one(name: &str, named: bool) -> bool {
-    name.ends_with(".ckpt") || (named && (name.ends_with(".pt") || name.ends_with(".pth")))
+/// Words in the name of what is resumed from, and of the folders that hold nothing else.
+const WORDS: [&str; 8] = [
+    "ckpt",
+    "checkpoint",
+    "snapshot",
+    "step",
+    "epoch",
+    "iter",
+    "last",
+    "latest",
+];
+const FOLDERS: [&str; 3] = ["ckpt", "checkpoint", "snapshot"];
+
+/// `.pt` and `.pth` may be anything (features, weights alone), so they count only where the user or the job has
+/// pointed at them, and elsewhere where their name says what they are.
+pub(crate) fn is_one(path: &Path, standing: Standing) -> bool {
+    let name = path.file_name().map(|name| name.to_string_lossy());
+    let name = name.unwrap_or_default().to_lowercase();
+    if name.ends_with(".ckpt") {
+        return true;
+    }
+    let Some(stem) = name.strip_suffix(".pt").or(name.strip_suffix(".pth")) else {
+        return false;
+    };
+    let folder = path.parent().and_then(Path::file_name);
+    let folder = folder.unwrap_or_default().to_string_lossy().to_lowercase();
+    matches!(standing, Standing::Named | Standing::Told)
+        || WORDS.iter().any(|word| stem.contains(word))
+        || (stem.starts_with("state") && last_number(stem).is_some())
+        || FOLDERS.iter().any(|word| folder.contains(word))
 }
 
 pub(crate) fn examine(path: &Path) -> Result<Checkpoint, String> {
     whole(path)?;
     let stem = path.file_stem().map(|name| name.to_string_lossy());
-    Ok(Checkpoint {
-        path: path.to_owned(),
-        step: stem.and_then(|name| last_number(&name)),
-        written: modified(path).ok_or("it went away")?,
-    })
+    let step = stem.and_then(|name| last_number(&name));
+    let written = modified(path).ok_or("it went away")?;
+    Ok(Checkpoint::found(path, step, written))
 }
 
 /// Whether the archive has its end, and the end fits the length. What is no archive (torch.save of
