@@ -83,13 +83,18 @@ def mark(
 
 
 class phase:  # noqa: N801 - reads as a function: `with lowtide.phase("eval"):`
-    """`with lowtide.phase("eval"):` marks the phase, and the one before it when the block ends."""
+    """`with lowtide.phase("eval"):` marks the phase, and the one before it when the block ends.
+
+    `with lowtide.phase("save", path):` says where the checkpoint goes, too: a guard looks there.
+    """
 
     __slots__ = ("name", "_before")
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, path: Optional[Union[str, "os.PathLike[str]"]] = None) -> None:
         self.name = name
         self._before: Optional[str] = None
+        if path is not None:
+            _tell_place(path)
 
     def __enter__(self) -> "phase":
         self._before = _state.get("phase")
@@ -110,7 +115,7 @@ def guard(
     checkpoints go and how it resumes: `saves` is their folder, `resume` the words for the command
     line ("--resume {checkpoint}"), for those who do not say it to `lowtide run --guard`.
     """
-    if not _for_guard or saves is not None or resume is not None:
+    if "hears" not in _for_guard or saves is not None or resume is not None:
         tell_guard(saves=saves, resume=resume)
     watcher = _watcher
     if watcher is None:
@@ -142,6 +147,13 @@ def tell_guard(
             _for_guard["resume"] = str(resume)
     except Exception:
         pass  # a folder that is none must not reach the loop
+
+
+def _tell_place(checkpoint: Any) -> None:
+    try:
+        _for_guard["saves"] = [os.path.dirname(os.path.abspath(os.fspath(checkpoint)))]
+    except Exception:
+        pass  # as above
 
 
 def record(values: Mapping[str, Any]) -> None:

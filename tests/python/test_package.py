@@ -185,6 +185,26 @@ print(lowtide.guard(), flush=True)
     assert said == {"removed": "True", "killed": "False"}
 
 
+def test_a_guard_is_told_where_the_loop_saves_and_how_it_goes_on(watcher, environment, tmp_path):
+    code = """
+import os
+import lowtide
+os.chdir(%r)
+lowtide.mark(step=1)
+with lowtide.phase("save", "ckpts/step_1.pt"):
+    pass
+lowtide.guard(saves=7)                     # no folder: the loop goes on
+lowtide.mark(step=2, phase="train")
+lowtide.guard(saves="of mine", resume="--go {checkpoint}")
+lowtide.mark(step=3, phase="train")
+""" % str(tmp_path)
+    run(environment, code, LOWTIDE_DIR=str(watcher.folder))
+    told = {message["step"]: message.get("guard") for message in watcher.received()}
+    here = os.path.realpath(str(tmp_path))
+    assert told[2] == {"hears": True, "saves": [here + "/ckpts"]}
+    assert told[3] == {"hears": True, "saves": [here + "/of mine"], "resume": "--go {checkpoint}"}
+
+
 def test_a_socket_that_goes_away_is_no_error(watcher, environment):
     code = """
 import lowtide, os

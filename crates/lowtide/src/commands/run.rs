@@ -17,6 +17,7 @@ use crate::commands::view::RunView;
 ///   lowtide run --tui -- python train.py
 ///   lowtide run -o night1 -- torchrun --nproc_per_node 2 train.py
 ///   lowtide run --guard --resume-arg '--resume {checkpoint}' -- python train.py
+///   lowtide run --guard=stop --checkpoints runs/exp1 -- python train.py
 ///   lowtide run --on leak 'notify-send "$LOWTIDE_TEXT"' -- python train.py
 #[derive(clap::Args, Debug)]
 #[command(verbatim_doc_comment)]

@@ -193,7 +193,7 @@ fn what_lies_near_is_ours_only_where_nobody_else_can_be_meant() {
     // A job that has come to step 45 has not saved at 50.
     let found = look(root.path()).of_this_job(Some(45));
     assert!(found.complete.is_empty());
-    assert_eq!(found.doubtful, [one.clone()]);
+    assert_eq!(found.doubtful, std::slice::from_ref(&one));
     put(&other, "step_20.pt");
     let found = look(root.path()).of_this_job(Some(50));
     assert!(found.complete.is_empty());
