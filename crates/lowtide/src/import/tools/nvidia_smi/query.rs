@@ -24,7 +24,7 @@ const WHICH: [&str; 5] = ["index", "uuid", "gpu_uuid", "pci.bus_id", "gpu_bus_id
 fn is(start: &[u8]) -> bool {
     first_lines(start, 1)
         .iter()
-        .any(|line| Columns::of(line).is_some())
+        .any(|line| Columns::of(line).is_some() || headless(line))
 }
 
 fn read(feed: &mut Feed<'_>, gather: &mut Gather) -> Result<(), ImportError> {
@@ -51,7 +51,23 @@ fn read(feed: &mut Feed<'_>, gather: &mut Gather) -> Result<(), ImportError> {
             _ => "the GPU".to_owned(),
         };
         gather.take(of(&name, pid), used * MIB);
-    })
+    })?;
+    match columns {
+        Some(_) => Ok(()),
+        None => Err(ImportError::new(
+            "nvidia-smi wrote it without a header: which of the sizes is in use cannot be known",
+        )
+        .hint("leave `noheader` out of its format next time")),
+    }
+}
+
+/// `noheader`: sizes of which nobody knows what they are.
+fn headless(line: &str) -> bool {
+    let sized = |cell: &str| {
+        let number = cell.trim().strip_suffix(" MiB");
+        number.is_some_and(|number| number.parse::<u64>().is_ok())
+    };
+    line.contains(',') && line.split(',').any(sized)
 }
 
 struct Columns {
@@ -78,7 +94,8 @@ impl Columns {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::tests::{all, judged, mib, xs};
+    use super::super::super::super::Options;
+    use super::super::super::tests::{all, asked, judged, mib, xs};
 
     #[test]
     fn gpus_are_told_apart() {
@@ -91,5 +108,7 @@ mod tests {
         assert_eq!(all(text)[1], ("GPU 1".to_owned(), vec![900.0, 900.0]));
         let apps = "pid, process_name, used_gpu_memory [MiB]\n42, python, 800\n43, python, 7\n42, python, 801\n43, python, 7\n";
         assert_eq!(mib(&judged(apps)), [800.0, 801.0]);
+        let headless = "8000 MiB, 40960 MiB\n8025 MiB, 40960 MiB\n";
+        assert!(asked(headless, &Options::default()).is_err());
     }
 }
