@@ -1,5 +1,6 @@
 // The parts of a run's page beside the chart: what grows, where the bytes are, processes, events, facts.
 
+import { GLOSSARY } from "./glossary.js";
 import { nthColour, roleColour } from "./scene.js";
 import { badge, card, el, fitsWord, oomOf, pace, percent, showBytes, showCount, showDuration, showTime, underWay } from "./words.js";
 
@@ -94,6 +95,13 @@ export function explanation(found, moves) {
     folded("Not tested", "Neither shown nor contradicted, with what would tell.", found.untested),
   ];
   return { cards, rest: /** @type {HTMLElement[]} */ (rest.filter(Boolean)) };
+}
+
+/** What the words on this page mean, for those who unfold it. */
+export function glossary() {
+  const words = Object.entries(GLOSSARY).flatMap(([word, says]) => [el("dt", {}, word), el("dd", {}, says)]);
+  return card("Words", "What the words on this page mean; `lowtide help words` prints the same.",
+    el("details", {}, el("summary", {}, `${Object.keys(GLOSSARY).length} words`), el("dl", { class: "glossary" }, ...words)));
 }
 
 /** Heads of columns that hold words begin with a space. @param {string[]} head @param {Node[]} rows @param {string} [label] */

@@ -1,7 +1,7 @@
 // The page of one run: verdict, chart, and everything that explains them.
 
 import { Chart } from "./chart.js";
-import { attempts, breakdown, death, events, evidence, explanation, facts, processes, roles } from "./parts.js";
+import { attempts, breakdown, death, events, evidence, explanation, facts, glossary, processes, roles } from "./parts.js";
 import { axes, convert, findLine, makeScene, metersOf, nameOf } from "./scene.js";
 import { badge, card, el, fitsWord, oomOf, pace, place, showBytes, showCount, showDuration, underWay, wordOf } from "./words.js";
 
@@ -114,7 +114,7 @@ export class RunView {
     const tree = processes(report, moves);
     const wide = [...found.cards, ...bytes, tree].filter((one) => one !== null);
     for (const one of wide) one.classList.add("wide");
-    this.below.replaceChildren(column(death(report), evidence(report, moves)), column(facts(report), attempts(report, moves), roles(report), events(report, moves)), ...found.cards, ...bytes, ...found.rest, tree ?? "");
+    this.below.replaceChildren(column(death(report), evidence(report, moves)), column(facts(report), attempts(report, moves), roles(report), events(report, moves)), ...found.cards, ...bytes, ...found.rest, tree ?? "", glossary());
     for (const id of unfolded) this.below.querySelector(`#${id} details`)?.setAttribute("open", "");
   }
 

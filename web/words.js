@@ -1,6 +1,8 @@
 // How numbers, places and names are written, as the program writes them, and the one way to make
 // elements. Strings of a job are hostile: they only ever become text nodes.
 
+import { GLOSSARY } from "./glossary.js";
+
 /** Three significant digits and a decimal unit. @param {number} bytes */
 export function showBytes(bytes) {
   const size = Math.abs(bytes);
@@ -103,7 +105,7 @@ export function el(tag, attributes = {}, ...children) {
 export function badge(verdict) {
   const { word, sign } = VERDICTS[verdict] ?? { word: verdict, sign: "?" };
   const known = verdict in VERDICTS ? verdict : "unknown";
-  return el("span", { class: `badge ${known}` }, el("span", { "aria-hidden": "true", class: "sign" }, sign), word);
+  return el("span", { class: `badge ${known}`, title: GLOSSARY[word] }, el("span", { "aria-hidden": "true", class: "sign" }, sign), word);
 }
 
 /**

@@ -12,7 +12,7 @@ use crate::commands::{
 #[derive(Debug, Parser)]
 #[command(name = "lowtide", version, arg_required_else_help = true)]
 #[command(
-    after_help = "Start with:\n  lowtide demo\n  lowtide run -- python train.py\n  lowtide judge last"
+    after_help = "Start with:\n  lowtide demo\n  lowtide run -- python train.py\n  lowtide judge last\n  lowtide help words   what floor, driver, outlook and the other words mean"
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]

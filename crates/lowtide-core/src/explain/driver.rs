@@ -298,11 +298,11 @@ fn in_words(
         .is_some_and(|e| e.examples_per_step.is_some());
     let unit = match this.name {
         // How many examples a step takes is not known: then the steps of the first pass count.
-        "new-example" if !counted => "step of the first epoch",
+        "new-example" if !counted => "first-epoch step",
         name => unit(name),
     };
     format!(
-        "{} per {unit} (95 % interval {} to {}) over {seen:.0} of them; it explains {explained} of the variation",
+        "{} per {unit} (95 % interval {} to {}) over {seen:.0} {unit}s; it explains {explained} of the variation",
         show_bytes(per_unit),
         show_bytes(low),
         show_bytes(high),
@@ -334,12 +334,12 @@ fn cannot_part(first: &str, other: &str, at: Option<f64>, axis: Axis) -> String 
             "about "
         };
         return format!(
-            "not to be told from {first} yet, they part at {about}{}",
+            "it cannot be told from {first} before {about}{}",
             crate::judge::words::place(axis, at)
         );
     }
     if pair.contains(&"time") {
-        return format!("not to be told from {first}: they part only when the pace changes");
+        return format!("it cannot be told from {first} while all steps take equally long");
     }
-    format!("not to be told from {first}: they part when its interval changes")
+    format!("it cannot be told from {first} while both come at the same interval")
 }

@@ -50,6 +50,15 @@ fn explain(signs: Signs) -> Explanation {
     ruled_out.extend(matched.ruled_out);
     let mut untested = statements::untested(&signs);
     untested.extend(matched.untested);
+    // Two ways may lead to one statement: it is said once.
+    for statements in [&mut ruled_out, &mut untested] {
+        let mut said: Vec<Statement> = Vec::new();
+        statements.retain(|one| {
+            let new = !said.contains(one);
+            said.extend(new.then(|| one.clone()));
+            new
+        });
+    }
     Explanation {
         candidates: matched.candidates,
         ruled_out,

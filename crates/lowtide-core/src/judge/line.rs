@@ -181,15 +181,10 @@ impl FloorLine {
 impl Case<'_> {
     /// What was looked at, in words.
     pub(super) fn floor_line(&self, line: &FloorLine) -> Evidence {
-        let told = |yes: bool| {
-            if yes {
-                "told by marks"
-            } else {
-                "taken from the curve"
-            }
-        };
+        // Who says where the start-up ends and where the spikes of evaluations and saves are.
+        let told = |yes: bool| if yes { "the marks" } else { "the curve alone" };
         RULE.says(format!(
-            "{} low-water points from {} samples over {}, {} to {}; start-up is {}, evaluation and saving are {}",
+            "{} low-water points from {} samples over {}, {} to {}; where start-up ends is known from {}, where evaluations and saves are from {}",
             line.len(),
             self.series.count(),
             stretch(self.axis, line.span()),

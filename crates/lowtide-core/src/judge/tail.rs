@@ -103,10 +103,10 @@ impl Tail {
     /// What speaks for one pace, in words.
     pub(crate) fn keeps_its_pace(&self, whole: &FloorLine) -> Evidence {
         RULE.says(format!(
-            "it keeps its pace for {} of what was watched, in about {:.0} rises; the newer part runs at {} of the older part's pace",
+            "it keeps its pace for {} of what was watched, in about {:.0} rises; the newer part grows {:.2} times as fast as the older",
             percent(self.length() / whole.span()),
             self.rises,
-            percent(self.pace())
+            self.pace()
         ))
     }
 

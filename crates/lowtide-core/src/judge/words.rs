@@ -47,6 +47,13 @@ pub fn percent(share: f64) -> String {
     }
 }
 
+/// `an evaluation`, `a step`: by the sound that our own nouns begin with, which is that of their first letter.
+pub(crate) fn with_article(noun: &str) -> String {
+    let vowel = noun.starts_with(['a', 'e', 'i', 'o']);
+    let article = if vowel { "an" } else { "a" };
+    format!("{article} {noun}")
+}
+
 /// One of what a driver counts.
 pub fn unit(driver: &str) -> &str {
     match driver {
@@ -58,5 +65,32 @@ pub fn unit(driver: &str) -> &str {
         // What an evaluation or a save would be called, had somebody marked it.
         "excursion" => "unmarked excursion",
         other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::process::Role;
+
+    #[test]
+    fn the_article_fits_the_noun() {
+        for noun in [
+            "evaluation",
+            "epoch",
+            "excursion",
+            "other",
+            "inductor-worker",
+        ] {
+            assert_eq!(with_article(noun), format!("an {noun}"));
+        }
+        for noun in ["step", "save", "loader-worker", "trainer", "log call"] {
+            assert_eq!(with_article(noun), format!("a {noun}"));
+        }
+        // Whatever roles and drivers there are: none begins with a letter whose sound is another.
+        let drivers = ["new-example", "log", "worker-start", "recompile", "time"].map(unit);
+        for noun in Role::NAMES.iter().chain(&drivers) {
+            assert!(!noun.starts_with(['u', 'h']), "{noun}");
+        }
     }
 }

@@ -2,6 +2,7 @@
 //! the process and its parent; the strongest evidence is asked first.
 
 use super::program::{Program, is_python};
+use crate::judge::words::with_article;
 use crate::process::{Facts, Member, Role};
 
 /// The relatives that a role depends on.
@@ -253,8 +254,8 @@ fn forked(facts: &Facts, parent: &Facts, parent_role: Role) -> Option<(Role, Str
         Role::Trainer | Role::Rank { .. } | Role::LoaderWorker => Some((
             Role::LoaderWorker,
             format!(
-                "forked from a {} without running another program",
-                parent_role.name()
+                "forked from {} without running another program",
+                with_article(parent_role.name())
             ),
         )),
         Role::Launcher => Some((

@@ -15,7 +15,9 @@ pub(crate) mod run;
 pub(crate) mod runs;
 pub(crate) mod serve;
 mod view;
+mod words;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -24,10 +26,15 @@ use lowtide_core::text::shown;
 use lowtide_session::failure::{Failure, code};
 
 use crate::cli::{Cli, Verb};
-use crate::tell::tell;
+use crate::show::style::Style;
+use crate::tell::{print, tell};
 
 /// Reads the command line and does what it says. The only place that decides the exit code.
 pub(crate) fn main() -> ExitCode {
+    let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
+    if let Some(words) = words::asked_for(&arguments, Style::of(&std::io::stdout())) {
+        return show_words(words);
+    }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => return usage(&error),
@@ -52,6 +59,20 @@ pub(crate) fn main() -> ExitCode {
         Err(error) => report_failure(&error, fallback(&cli.verb)),
     };
     ExitCode::from(code as u8)
+}
+
+fn show_words(words: Result<String, String>) -> ExitCode {
+    match words {
+        Ok(text) => {
+            // Whoever stopped reading has seen enough.
+            let _ = print(&text);
+            ExitCode::SUCCESS
+        }
+        Err(why) => {
+            tell!("lowtide: {why}");
+            ExitCode::from(code::USAGE as u8)
+        }
+    }
 }
 
 /// What an unexpected error ends with: `run` has a code of its own, for others the source or target failed.

@@ -15,6 +15,8 @@ use super::text::{headline, wrapped};
 
 /// Statements of one kind that are shown; `--json` has all of them.
 const STATEMENTS: usize = 8;
+/// How much better the first driver fits is worth a word from here on.
+const CLEARLY: f64 = 2.0;
 /// Parts of memory that are shown.
 const PARTS: usize = 6;
 
@@ -146,8 +148,8 @@ impl Page {
             _ => "rather than ",
         };
         let mut text = format!("{rank}{}: {}", driver.name, driver.says);
-        if let Some(margin) = driver.margin.filter(|m| nth == 0 && *m > 1.05) {
-            text += &format!("; the next one leaves {margin:.1} times as much unexplained");
+        if let Some(margin) = driver.margin.filter(|m| nth == 0 && *m >= CLEARLY) {
+            text += &format!("; the next best leaves {margin:.0} times as much over");
         }
         self.bullet(&text);
     }
@@ -227,7 +229,7 @@ impl Page {
                     self.title("Likely cause: not decided yet");
                 } else {
                     self.title("Likely cause: unknown");
-                    self.line("no entry of the playbook has its signature measured here");
+                    self.line("none of the known causes fits what was measured");
                 }
             }
             return;
@@ -244,7 +246,7 @@ impl Page {
 
     fn candidate(&mut self, candidate: &Candidate) {
         let head = format!(
-            "{} {} ({} of its signature measured)",
+            "{} {} ({} of its signs seen)",
             candidate.id,
             candidate.title,
             percent(candidate.score)

@@ -15,6 +15,8 @@ pub(crate) mod outlook;
 pub(crate) mod page;
 pub(crate) mod png;
 pub(crate) mod progress;
+#[cfg(test)]
+mod sentences;
 pub(crate) mod style;
 pub(crate) mod summary;
 pub(crate) mod svg;

@@ -7,7 +7,8 @@ use anyhow::{Context, Result};
 use lowtide_core::report::Report;
 
 /// In an order in which each needs only what came before.
-const MODULES: [&str; 11] = [
+const MODULES: [&str; 12] = [
+    GLOSSARY,
     include_str!("../../web/words.js"),
     include_str!("../../web/scale.js"),
     include_str!("../../web/draw.js"),
@@ -20,6 +21,7 @@ const MODULES: [&str; 11] = [
     include_str!("../../web/live.js"),
     include_str!("../../web/main.js"),
 ];
+pub(crate) const GLOSSARY: &str = include_str!("../../web/glossary.js");
 pub(crate) const STYLE: &str = include_str!("../../web/style.css");
 const SHELL: &str = include_str!("../../web/page.html");
 

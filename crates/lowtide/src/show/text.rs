@@ -236,7 +236,7 @@ fn numbers(verdict: &Verdict, series: &Series) -> Vec<String> {
 }
 
 /// Breaks at blanks, and shows what cannot be seen; the lines after the first are indented below the text.
-pub(super) fn wrapped(text: &str, lead: &str, width: usize) -> String {
+pub(crate) fn wrapped(text: &str, lead: &str, width: usize) -> String {
     let indent = lead.chars().count().min(6);
     let mut out = lead.to_owned();
     let mut used = lead.chars().count();

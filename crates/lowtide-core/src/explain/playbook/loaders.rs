@@ -1,6 +1,6 @@
 //! What loader workers do to memory: copies on read, batches in shared memory, pools, leaks of their own.
 
-use crate::judge::words::percent;
+use crate::judge::words::{percent, with_article};
 use crate::look::MemoryClass;
 use crate::units::show_bytes;
 use crate::verdict::{Class, Meter};
@@ -268,7 +268,7 @@ fn worker_leak(signs: &Signs) -> Vec<Sign> {
     let key = if worker {
         of_a_leak(
             signs,
-            format!("the growth is in a {role}"),
+            format!("the growth is in {}", with_article(role)),
             "a shuffle buffer or a cache of what it has read fills like that too: num_workers=0 moves it to the trainer, smaller buffers end it sooner",
         )
     } else if let Some(workers) = signs.role("loader-worker") {

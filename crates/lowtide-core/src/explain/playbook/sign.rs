@@ -1,6 +1,6 @@
 //! One sign of a signature, and the signs that many entries share.
 
-use crate::judge::words::{pace, percent, place, stretch, unit};
+use crate::judge::words::{pace, percent, place, stretch, unit, with_article};
 use crate::look::MemoryClass;
 use crate::units::show_bytes;
 use crate::verdict::Class;
@@ -245,8 +245,8 @@ pub(super) fn is_trainer(signs: &Signs) -> Sign {
         seen("the growing process trains with torch")
     } else {
         not(format!(
-            "the growth is in a {}, not in the trainer",
-            signs.job.role
+            "the growth is in {}, not in the trainer",
+            with_article(&signs.job.role)
         ))
     }
 }
