@@ -44,9 +44,13 @@ const WITHIN: Duration = Duration::from_secs(2);
 /// With enough saved up, a look may take this long.
 const WITHIN_AT_MOST: Duration = Duration::from_secs(10);
 
-/// A process beside the watched one deserves looks when it has grown by this much, and by more than the
-/// watched one: a worker that leaks.
+/// A process beside the watched one deserves looks when it has grown by this much, whatever the watched one did: what
+/// that took to start may be more than its workers leak in minutes.
 const BESIDE: f64 = 8e6;
+/// And by this share of what the one that grew most beside it did.
+const LIKE_THE_MOST: f64 = 0.2;
+/// So many of them, at most: workers of one loader are alike.
+const MOST_BESIDE: usize = 4;
 
 /// What looks have cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -75,6 +79,18 @@ impl Reached {
 pub(super) struct Target {
     pub id: ProcId,
     pub held: Bytes,
+    /// No look into it is taken that is not paid for.
+    pub within_budget: bool,
+}
+
+impl Target {
+    pub(super) fn new(id: ProcId, held: Bytes) -> Target {
+        Target {
+            id,
+            held,
+            within_budget: false,
+        }
+    }
 }
 
 /// What is known of the looks of one examiner into one process.
@@ -155,8 +171,8 @@ impl Schedule {
         self.spent.iter().fold(LooksSpent::default(), add)
     }
 
-    /// The process that has grown most, if that is worth a look beside the watched one.
-    fn grower(&mut self, now: Micros, all: &[Target], watched: Option<ProcId>) -> Option<ProcId> {
+    /// The processes beside the watched one that have grown, if that is worth a look: most growth first.
+    fn growers(&mut self, now: Micros, all: &[Target], watched: Option<ProcId>) -> Vec<ProcId> {
         self.began
             .retain(|id, _| all.iter().any(|target| target.id == *id));
         let mut grown = |target: &Target| {
@@ -166,11 +182,28 @@ impl Schedule {
             }
             target.held.as_f64() - began.1.as_f64()
         };
-        let grown: Vec<(ProcId, f64)> = all.iter().map(|one| (one.id, grown(one))).collect();
-        let own = grown.iter().find(|(id, _)| Some(*id) == watched);
-        let least = own.map_or(0.0, |(_, grown)| *grown).max(BESIDE);
-        let most = grown.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
-        (most.1 > least).then_some(most.0)
+        let beside = all.iter().filter(|one| Some(one.id) != watched);
+        let mut grown: Vec<(ProcId, f64)> = beside.map(|one| (one.id, grown(one))).collect();
+        grown.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let most = grown.first().map_or(0.0, |(_, grown)| *grown);
+        let least = (LIKE_THE_MOST * most).max(BESIDE);
+        let worth = grown.into_iter().filter(|(_, grown)| *grown > least);
+        worth.take(MOST_BESIDE).map(|(id, _)| id).collect()
+    }
+
+    /// Who may be looked into. Workers that grow alike say the same: those after the first are looked into as far as
+    /// the budget goes.
+    fn targets(&mut self, now: Micros, all: &[Target], wanted: [Option<ProcId>; 2]) -> Vec<Target> {
+        let growers = self.growers(now, all, wanted[0]);
+        let wants = |id: ProcId| wanted.contains(&Some(id));
+        let chosen = all.iter().filter_map(|target| {
+            let rank = growers.iter().position(|id| *id == target.id);
+            (wants(target.id) || rank.is_some()).then(|| Target {
+                within_budget: !wants(target.id) && rank > Some(0),
+                ..*target
+            })
+        });
+        chosen.collect()
     }
 
     /// What may still be spent, in seconds of a core.
@@ -195,7 +228,8 @@ impl Schedule {
                     at_the_end: false,
                     refused: false,
                 });
-                if seen.refused || !(credit >= usual || seen.is_free(now, reached)) {
+                let free = !target.within_budget && seen.is_free(now, reached);
+                if seen.refused || !(credit >= usual || free) {
                     continue;
                 }
                 let Some(why) = why(seen, now, target.held, reached, self.asked[examiner]) else {
@@ -324,7 +358,7 @@ impl Looks {
     }
 
     /// Asks for the look that is due, if any: into the watched process, into the one that the verdict
-    /// names, into the one that grows most. `all` is the tree.
+    /// names, into those that grow beside it. `all` is the tree.
     pub(super) fn turn(
         &mut self,
         now: Micros,
@@ -332,12 +366,10 @@ impl Looks {
         wanted: [Option<ProcId>; 2],
         reached: Reached,
     ) {
-        let grower = self.schedule.grower(now, all, wanted[0]);
+        let targets = self.schedule.targets(now, all, wanted);
         if self.underway.is_some() {
             return;
         }
-        let mut targets = all.to_vec();
-        targets.retain(|one| wanted.contains(&Some(one.id)) || grower == Some(one.id));
         let Some(due) = self.schedule.due(now, &targets, reached) else {
             return;
         };

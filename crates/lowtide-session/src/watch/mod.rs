@@ -480,10 +480,7 @@ impl Watch {
         let suspect = verdict.process.as_ref().and_then(|process| process.id);
         let living = self.sample.readings.iter().filter(|one| one.is_alive());
         let all: Vec<Target> = living
-            .map(|reading| Target {
-                id: reading.id,
-                held: reading.held(),
-            })
+            .map(|reading| Target::new(reading.id, reading.held()))
             .collect();
         let reached = Reached {
             step: self.run.step(),

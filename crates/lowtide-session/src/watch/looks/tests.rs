@@ -45,10 +45,7 @@ fn times_of(
     let mut schedule = Schedule::new(1);
     let mut looks = Vec::new();
     for second in 0..seconds {
-        let target = Target {
-            id: ID,
-            held: Bytes(held(second)),
-        };
+        let target = Target::new(ID, Bytes(held(second)));
         let now = Micros(second * 1_000_000);
         if let Some(due) = schedule.due(now, &[target], reached(second)) {
             looks.push((second, due.why));
@@ -146,18 +143,45 @@ fn a_worker_that_is_noticed_near_the_end_is_looked_into_twice() {
 fn a_worker_that_grows_deserves_looks_and_one_that_starts_does_not() {
     let worker = ProcId { pid: 9, start: 2 };
     let mut schedule = Schedule::new(1);
-    let mut grower = |second: u64, held: u64| {
-        let all = [(ID, 1_000_000_000), (worker, held)];
-        let all = all.map(|(id, held)| Target {
-            id,
-            held: Bytes(held),
-        });
-        schedule.grower(Micros(second * 1_000_000), &all, Some(ID))
+    // The watched process loads for longer than the worker leaks: that hides nobody.
+    let mut growers = |second: u64, held: u64| {
+        let loads = 1_000_000_000 + 100_000_000 * second;
+        let all = [(ID, loads), (worker, held)];
+        let all = all.map(|(id, held)| Target::new(id, Bytes(held)));
+        schedule.growers(Micros(second * 1_000_000), &all, Some(ID))
     };
-    assert_eq!(grower(1, 1_000_000), None);
-    assert_eq!(grower(4, 80_000_000), None, "it imports");
-    assert_eq!(grower(7, 84_000_000), None);
-    assert_eq!(grower(20, 89_000_000), Some(worker));
+    assert!(growers(1, 1_000_000).is_empty());
+    assert!(growers(4, 80_000_000).is_empty(), "it imports");
+    assert!(growers(7, 84_000_000).is_empty());
+    assert_eq!(growers(20, 89_000_000), [worker]);
+}
+
+/// Workers of one loader leak alike: each of them is looked into, as far as the budget goes.
+#[test]
+fn all_that_grow_are_looked_into_and_the_budget_is_kept() {
+    const COST: f64 = 0.4;
+    let pids = [7, 11, 12, 13, 14, 15, 16];
+    let ids = pids.map(|pid| ProcId { pid, start: 1 });
+    let mut schedule = Schedule::new(1);
+    let mut seen: Vec<ProcId> = Vec::new();
+    for second in 0..600_u64 {
+        let now = Micros(second * 1_000_000);
+        let all = ids.map(|id| {
+            let grows = u64::from(id != ID && id.pid < 16);
+            Target::new(id, Bytes(400_000_000 + grows * second * 10_000_000))
+        });
+        let targets = schedule.targets(now, &all, [Some(ID), None]);
+        if let Some(due) = schedule.due(now, &targets, IN_STEPS) {
+            seen.push(due.id);
+            schedule.took(due, &Ok(look(due, now, COST)));
+        }
+    }
+    let often = |id: &ProcId| seen.iter().filter(|one| *one == id).count();
+    let beside = ids[1..6].iter().filter(|id| often(id) >= 2).count();
+    assert_eq!(beside, MOST_BESIDE, "{seen:?}");
+    assert_eq!(often(&ids[6]), 0, "one at rest");
+    let free = 2.0 * f64::from(AT_LEAST) * COST;
+    assert!(seen.len() as f64 * COST <= 6.0 + free, "{}", seen.len());
 }
 
 /// A second examiner has its own pauses, and both live on one budget.
@@ -169,7 +193,7 @@ fn two_examiners_share_the_budget() {
     for second in 0..3600 {
         let held = Bytes(1_000_000_000 + second * 100_000_000);
         let now = Micros(second * 1_000_000);
-        let due = schedule.due(now, &[Target { id: ID, held }], IN_STEPS);
+        let due = schedule.due(now, &[Target::new(ID, held)], IN_STEPS);
         if let Some(due) = due {
             looks[due.examiner].push(second);
             schedule.took(due, &Ok(look(due, now, costs[due.examiner])));
@@ -188,10 +212,7 @@ fn two_examiners_share_the_budget() {
 #[test]
 fn a_refusal_is_the_examiners_own() {
     let mut schedule = Schedule::new(2);
-    let target = [Target {
-        id: ID,
-        held: Bytes(1),
-    }];
+    let target = [Target::new(ID, Bytes(1))];
     let first = schedule.due(Micros(1), &target, IN_STEPS).unwrap();
     let gap = Gap {
         who: Some(ID),
@@ -215,10 +236,7 @@ fn a_look_that_is_asked_for_comes_at_once() {
         let examiner = 0;
         Some(Due { id, examiner, why })
     };
-    let target = [Target {
-        id: ID,
-        held: Bytes(1),
-    }];
+    let target = [Target::new(ID, Bytes(1))];
     let at = |second: u64| Micros(second * 1_000_000);
     assert_eq!(
         schedule.due(at(100), &target, IN_STEPS),
@@ -231,10 +249,7 @@ fn a_look_that_is_asked_for_comes_at_once() {
         due(ID, LookWhy::Verdict)
     );
     // A worker that the verdict names has waited longest.
-    let worker = Target {
-        id: ProcId { pid: 9, start: 2 },
-        held: Bytes(1),
-    };
+    let worker = Target::new(ProcId { pid: 9, start: 2 }, Bytes(1));
     let both = [target[0], worker];
     assert_eq!(
         schedule.due(at(105), &both, IN_STEPS),
