@@ -76,6 +76,10 @@ def faults(found, row):
         off.append("claims %s" % entries)
     if row["entry"] and not set(row["entry"]) & set(entries[:2]):
         off.append("entry %s" % entries)
+    # What is true, or may be, is ruled out by nobody.
+    for statement in explained["ruled_out"]:
+        if statement["about"].startswith(tuple(row["true"])):
+            off.append("rules out %s: %s" % (statement["about"], statement["says"]))
     cells = [
         found["verdict"],
         " or ".join(str(d) if d else "none" for d in row["driver"]),

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use lowtide_core::entry::Entry;
+use lowtide_core::explain::Explanation;
 use lowtide_core::mark::Geometry;
 use lowtide_core::point::{Context, Point};
 use lowtide_core::run::Run;
@@ -39,6 +40,9 @@ pub struct Truth {
     #[serde(default)]
     pub what: String,
     pub leak: bool,
+    /// What is true of its growth, or may be, as `explain` names it: none of that may be ruled out.
+    #[serde(default)]
+    pub causes: Vec<String>,
     /// What the user would tell on the command line.
     #[serde(default)]
     pub told: Geometry,
@@ -67,6 +71,26 @@ pub struct Moment {
     pub seconds: f64,
     pub step: Option<f64>,
     pub verdict: Verdict,
+}
+
+/// What was said of causes at one moment.
+pub struct Explained {
+    pub moment: Moment,
+    pub explanation: Explanation,
+}
+
+impl Explained {
+    fn of(run: &Run) -> Explained {
+        let (verdict, _, explanation) = run.explained();
+        Explained {
+            moment: Moment {
+                seconds: run.last_at().seconds(),
+                step: run.step().map(|step| step as f64),
+                verdict,
+            },
+            explanation,
+        }
+    }
 }
 
 /// All recordings of a folder. One without any is an error: it would be judged by doing nothing.
@@ -139,6 +163,23 @@ impl Case {
         }
         moments.push(moment(&run));
         moments
+    }
+
+    /// What was said of causes on the way, so many times.
+    pub fn explained(&self, told: Geometry, times: u64) -> Vec<Explained> {
+        let every = (self.length().0 / times.max(1)).max(OFTENEST.0);
+        let mut run = told_run(told);
+        let mut explained = Vec::new();
+        let mut due = every;
+        for entry in &self.entries {
+            run.apply(entry);
+            if matches!(entry, Entry::Sample(_)) && run.last_at().0 >= due {
+                explained.push(Explained::of(&run));
+                due = run.last_at().0 + every;
+            }
+        }
+        explained.push(Explained::of(&run));
+        explained
     }
 
     /// What is said of the whole recording.

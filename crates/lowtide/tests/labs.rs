@@ -145,6 +145,19 @@ fn expected() -> Value {
     serde_json::from_slice(&text).expect("JSON")
 }
 
+/// What is true, or may be, is ruled out by nobody.
+fn ruled_out_though_true(explanation: &Value, expected: &Value) -> Option<String> {
+    let names = expected["true"].as_array().expect("what is true");
+    let is_true = |statement: &&Value| {
+        let about = statement["about"].as_str().expect("about");
+        let mut names = names.iter().filter_map(Value::as_str);
+        names.any(|name| about.starts_with(name))
+    };
+    let said = explanation["ruled_out"].as_array().expect("ruled out");
+    let wrong = said.iter().find(is_true)?;
+    Some(format!("rules out {wrong}"))
+}
+
 /// What the explanation says otherwise than expected: driver, kind of memory, playbook entry.
 fn misread(explanation: &Value, expected: &Value) -> Option<String> {
     let any = |list: &Value, found: &Value| {
@@ -166,6 +179,9 @@ fn misread(explanation: &Value, expected: &Value) -> Option<String> {
     }
     let candidates = explanation["candidates"].as_array().expect("candidates");
     let entries: Vec<&Value> = candidates.iter().map(|c| &c["id"]).collect();
+    if let Some(said) = ruled_out_though_true(explanation, expected) {
+        return Some(said);
+    }
     let wanted = expected["entry"].as_array().expect("entries");
     let found = if wanted.is_empty() {
         entries.is_empty()

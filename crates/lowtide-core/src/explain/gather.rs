@@ -11,7 +11,7 @@ use crate::run::{ProcessTrack, Run, Taken};
 use crate::series::Series;
 use crate::stats;
 use crate::units::{Share, unit_factor};
-use crate::verdict::{Axis, Class, Verdict};
+use crate::verdict::{Axis, Class, Meter, Verdict};
 
 use super::counts::{self, Beside};
 use super::driver::{self, drivers};
@@ -60,6 +60,14 @@ pub(crate) fn of_run(run: &Run, verdict: &Verdict, series: &Series, context: &Co
     signs.job.name = run.header().name.clone();
     signs.job.command = run.header().command.clone();
     if let Some(track) = track {
+        // Of a role or the tree one process was looked into, and only its own part can be seen in it.
+        let growers = run.growers(signs.course.from);
+        let own = growers
+            .iter()
+            .find(|(one, _)| one.member.id == track.member.id);
+        signs.own_grew = own
+            .map(|(_, grew)| *grew)
+            .filter(|_| verdict.meter == Meter::Pss);
         of_process(
             &mut signs,
             run,
@@ -168,7 +176,7 @@ fn of_looks(
     let pairs = memory::pairs(&looks[begun..], |taken| floor_at(examined, on_steps, taken));
     let mapped = pairs.iter().find(|pair| *pair.by == By::Mapping);
     signs.unread = mapped.is_some_and(was_cut_short);
-    let growth = |pair: &Pair| grown(pair, signs.course.grew);
+    let growth = |pair: &Pair| grown(pair, signs.to_be_seen());
     let breakdowns: Vec<BreakdownGrowth> = pairs.iter().filter_map(growth).collect();
     let beside = beside(signs, run, track, on_steps);
     let counted = counts::counted(&pairs, &breakdowns, &beside);
@@ -391,21 +399,32 @@ fn object_count(taken: &Taken, objects: Objects) -> ObjectCount {
 }
 
 fn of_tree(signs: &mut Signs, run: &Run, on_steps: bool) {
+    let since = middle_of_growth(run, signs, on_steps);
     signs.roles = run
         .role_growth(on_steps)
         .map(|(line, grew)| {
-            // Until a process is read carefully it counts with all that it shows: copies that came before
-            // that are no growth of the line.
-            let copied = copies(run, Some(line.role)).map_or(0.0, |copies| copies.copied());
+            // Copies that came before a process was read carefully are no growth of the line.
+            let copied = copies(run, Some(line.role), since).map_or(0.0, |copies| copies.copied());
             RoleSign {
                 role: line.role.to_owned(),
                 count: line.count,
                 own: line.own.as_f64(),
-                grew: grew.max(copied),
+                grew: grew.map_or(copied, |grew| grew.max(copied)),
+                known: grew.is_some(),
                 class: line.verdict,
             }
         })
         .collect();
+    let growers = run.growers(signs.course.from);
+    let others = growers
+        .iter()
+        .filter(|(track, _)| track.member.role.name() != signs.job.role);
+    signs.beside = others.map(|(_, grew)| grew).sum();
+    let twice = |track: &&ProcessTrack| run.looks(track.member.id).len() >= 2;
+    let workers = run
+        .processes()
+        .filter(|track| track.member.role == Role::LoaderWorker);
+    signs.workers_looked_into = workers.filter(twice).count();
     signs.tree_grew = Some(run.tree_growth(on_steps));
     let begin = signs.course.begin;
     let moved = |track: &ProcessTrack| {
@@ -418,35 +437,65 @@ fn of_tree(signs: &mut Signs, run: &Run, on_steps: bool) {
             signs.ranks.extend(moved(track).map(|grew| (rank, grew)));
         }
     }
-    signs.copies = copies(run, None);
+    signs.copies = copies(run, None, since);
     signs.ranks.sort_by_key(|(rank, _)| *rank);
 }
 
-/// Of all forked processes, or of those of one role.
-fn copies(run: &Run, role: Option<&str>) -> Option<Copies> {
-    run.processes()
+/// Seconds of the run at which half of the growth was passed.
+fn middle_of_growth(run: &Run, signs: &Signs, on_steps: bool) -> f64 {
+    let middle = (signs.course.from + signs.course.to) / 2.0;
+    match on_steps {
+        true => run.second_of(middle),
+        false => middle,
+    }
+}
+
+/// Of all forked processes, or of those of one role. Who was not read since some second may have copied more.
+fn copies(run: &Run, role: Option<&str>, since: f64) -> Option<Copies> {
+    let all = run
+        .processes()
         .filter(|track| role.is_none_or(|role| track.member.role.name() == role))
-        .filter_map(copied)
-        .reduce(|all, one| Copies {
-            forked: all.forked + one.forked,
-            private: all.private + one.private,
-            taken: all.taken + one.taken,
-        })
+        .filter(|track| track.member.facts.forked);
+    let found = all.map(|track| match copied(track) {
+        Some((copies, at))
+            if at >= since || track.gone.is_some_and(|gone| gone.seconds() < since) =>
+        {
+            copies
+        }
+        Some((copies, _)) => Copies {
+            unread: 1,
+            ..copies
+        },
+        None => Copies {
+            unread: 1,
+            ..Copies::default()
+        },
+    });
+    let add = |all: Copies, one: Copies| Copies {
+        forked: all.forked + one.forked,
+        unread: all.unread + one.unread,
+        private: all.private + one.private,
+        taken: all.taken + one.taken,
+    };
+    found.reduce(add).filter(|copies| copies.forked > 0)
 }
 
 /// A fork begins with its parent's pages and none of its own. What is private later, beyond what it
-/// has taken since, are copies of pages that were shared.
-fn copied(track: &ProcessTrack) -> Option<Copies> {
-    let inherited = track.inherited.filter(|_| track.member.facts.forked)?;
+/// has taken since, are copies of pages that were shared. With the second at which that was read.
+fn copied(track: &ProcessTrack) -> Option<(Copies, f64)> {
+    let inherited = track.inherited?;
     let levels = track.kept.levels.iter();
-    let last = levels.filter(|levels| levels.uss.is_some()).last()?;
+    let last = levels.filter(|levels| levels.private.is_some()).last()?;
+    let private = last.private?;
     // Shared memory that nobody else maps counts as private too, and is no copy.
-    let taken = (last.anon - inherited.anon).max(0.0) + (last.shmem - inherited.shmem).max(0.0);
-    Some(Copies {
+    let taken = (private.anon - inherited.anon).max(0.0) + (last.shmem - inherited.shmem).max(0.0);
+    let copies = Copies {
         forked: 1,
-        private: last.uss.unwrap_or(0.0),
+        unread: 0,
+        private: private.uss,
         taken,
-    })
+    };
+    Some((copies, private.seconds))
 }
 
 /// What it held when training began, and last.
@@ -502,7 +551,7 @@ mod tests {
     use crate::look::LookWhy;
     use crate::point::{Context, Point};
     use crate::process::ProcId;
-    use crate::verdict::{Axis, Meter};
+    use crate::verdict::Axis;
 
     /// Else nobody would know that it lies on top of a tooth, and it would be compared with a valley.
     #[test]

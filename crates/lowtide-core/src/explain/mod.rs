@@ -40,7 +40,8 @@ pub(crate) fn of_run(
     context: &Context,
 ) -> (Explanation, Vec<Suspect>) {
     let signs = gather::of_run(run, verdict, series, context);
-    let suspects = suspects(&signs, verdict);
+    let mut suspects = suspects(&signs, verdict);
+    suspects.extend(others(run, &signs, verdict));
     (explain(signs), suspects)
 }
 
@@ -107,6 +108,26 @@ fn suspects(signs: &Signs, verdict: &Verdict) -> Vec<Suspect> {
             }),
     );
     suspects
+}
+
+/// Every other process that carries a part of the tree's growth, after the one that is named and its memory.
+fn others(run: &Run, signs: &Signs, verdict: &Verdict) -> Vec<Suspect> {
+    let named = verdict.process.as_ref().and_then(|process| process.id);
+    let Some(tree) = signs
+        .tree_grew
+        .filter(|tree| *tree > 0.0 && signs.course.grew > 0.0)
+    else {
+        return Vec::new();
+    };
+    let growers = run.growers(signs.course.from).into_iter();
+    growers
+        .filter(|(track, grew)| Some(track.member.id) != named && *grew >= SUSPECT * tree)
+        .map(|(track, grew)| Suspect {
+            who: format!("{} (pid {})", track.member.role, track.member.id.pid),
+            share: (grew / tree).clamp(0.0, 1.0),
+            says: format!("grew by {} too", show_bytes(grew)),
+        })
+        .collect()
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

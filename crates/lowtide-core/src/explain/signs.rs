@@ -19,6 +19,9 @@ const FILLS: f64 = 0.9;
 /// Looks that saw less than this share of the growth say nothing about it.
 pub(crate) const COVERS: f64 = 0.2;
 
+/// Growth of others below this share of the growth is its echo.
+const ECHO: f64 = 0.3;
+
 /// First and last of something.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct FirstAndLast<T> {
@@ -66,6 +69,12 @@ pub(crate) struct Signs {
     /// What clean-ups gave back, by part.
     pub cleaned: BTreeMap<String, Cleaned>,
     pub roles: Vec<RoleSign>,
+    /// What the suspect process grew by itself, where all of its role or the tree is judged.
+    pub own_grew: Option<f64>,
+    /// What processes of other roles than the suspect's grew by meanwhile.
+    pub beside: f64,
+    /// Loader workers that were looked into, at least twice.
+    pub workers_looked_into: usize,
     /// What forked processes copied; none without any that was looked at carefully.
     pub copies: Option<Copies>,
     pub evaluation: PhaseExcursion,
@@ -186,12 +195,16 @@ pub(crate) struct RoleSign {
     pub own: f64,
     /// Growth of what they add to an honest sum.
     pub grew: f64,
+    /// That is known: some of them were there for long, or their line has as many points as the growth.
+    pub known: bool,
     pub class: Class,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Copies {
     pub forked: usize,
+    /// Forks whose shared pages were not read, or not since much of the growth.
+    pub unread: usize,
     /// Private pages of all of them.
     pub private: f64,
     /// What they took by themselves since the fork.
@@ -257,6 +270,9 @@ impl Signs {
             objects: None,
             cleaned: BTreeMap::new(),
             roles: Vec::new(),
+            own_grew: None,
+            beside: 0.0,
+            workers_looked_into: 0,
             copies: None,
             evaluation: PhaseExcursion::default(),
             save: PhaseExcursion::default(),
@@ -289,7 +305,13 @@ impl Signs {
     /// What grew between the looks, when that was enough of the growth to speak of.
     pub(crate) fn memory_that_grew(&self) -> Option<&BreakdownGrowth> {
         self.mapped()
-            .filter(|mapped| mapped.grew > 0.0 && mapped.grew >= COVERS * self.course.grew)
+            .filter(|mapped| mapped.grew > 0.0 && mapped.grew >= COVERS * self.to_be_seen())
+    }
+
+    /// What looks into the suspect process can see of the growth.
+    pub(crate) fn to_be_seen(&self) -> f64 {
+        let own = self.own_grew.filter(|own| *own > 0.0);
+        own.map_or(self.course.grew, |own| own.min(self.course.grew))
     }
 
     /// A type of Python objects that grew and whose name has one of these words in it, with how much.
@@ -315,6 +337,21 @@ impl Signs {
             .filter(|part| part.class.is_some_and(|class| classes.contains(&class)));
         // Where other classes shrank, these grew by more than the process.
         Some((of.map(|part| part.grew).sum::<f64>() / memory.grew).min(1.0))
+    }
+
+    /// Share of the growth in memory of which nobody knows whose it is: the looks are incomplete, or a library or another
+    /// malloc keeps arenas of its own, in which anything may lie.
+    pub(crate) fn of_no_known_kind(&self) -> f64 {
+        let whole = |memory: &BreakdownGrowth| memory.missing.is_empty();
+        if self.pools.is_empty() && self.mapped().is_some_and(whole) {
+            return 0.0;
+        }
+        self.share(&[MemoryClass::OtherAnon]).unwrap_or(1.0)
+    }
+
+    /// What speaks of one process speaks of the growth: that process, or those of its role, carry it.
+    pub(crate) fn is_of_the_process(&self) -> bool {
+        !self.recorded || self.beside < ECHO * self.course.grew
     }
 
     /// Share of the growth that touched what was reserved before.

@@ -88,7 +88,7 @@ fn not_the_workers(signs: &Signs) -> Option<Statement> {
     if grew <= 0.0 {
         return None;
     }
-    if signs.job.trains && workers.grew < FLAT * grew {
+    if signs.job.trains && workers.known && workers.grew < FLAT * grew {
         return say(
             "loader workers",
             format!(

@@ -10,17 +10,15 @@ use crate::point::{Context, Kept, Round, RoundKind};
 use crate::process::ProcId;
 use crate::series::Series;
 use crate::units::Bytes;
-use crate::verdict::{Axis, Class, Lost, Meter, Outlook, ProcessRef, Verdict};
+use crate::verdict::{Axis, Lost, Meter, Outlook, ProcessRef, Verdict};
 
 use super::Run;
+use super::choose::{Judgement, Judgements, Who};
 use super::occurrences::Count;
 use super::track::{BothAxes, ProcessTrack};
 
 /// Growth below this share of the tree's level is nobody's leak: the judge's own materiality, 1 %.
-const MATERIAL: f64 = 0.01;
-
-/// A tree or role that is still undecided only delays a decided trainer when this share of it moved.
-const UNSETTLED: f64 = 0.05;
+pub(super) const MATERIAL: f64 = 0.01;
 
 /// A process must have been there for this share of the run to be judged by itself; the role's line covers the rest.
 const LIVED: f64 = 0.25;
@@ -34,9 +32,6 @@ const CARRIES: f64 = 0.9;
 /// What others hold of the limit is told from this share of it on.
 const HELD_BY_OTHERS: f64 = 0.1;
 
-/// A process is named for a leak of the tree when it makes at least half of it.
-const NAMED: f64 = 0.5;
-
 /// Whose memory decides a verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subject {
@@ -46,26 +41,6 @@ pub enum Subject {
     Tree,
     /// The GPU memory of the tree.
     Gpu,
-}
-
-/// Whose series it is.
-#[derive(Clone, Copy)]
-enum Who<'a> {
-    Process(&'a ProcessTrack),
-    Role(&'static str),
-    Tree,
-    Gpu,
-}
-
-struct Judgement<'a> {
-    who: Who<'a>,
-    verdict: Verdict,
-}
-
-impl Judgement<'_> {
-    fn moved(&self) -> f64 {
-        self.verdict.floor.last - self.verdict.floor.first
-    }
 }
 
 impl Run {
@@ -104,7 +79,14 @@ impl Run {
                 verdict: self.judge_process(track),
             });
         let others = self.other_candidates(level);
-        let chosen = self.choose(&tree, watched.as_ref(), &others, level);
+        let all = Judgements {
+            tree: &tree,
+            watched: watched.as_ref(),
+            others: &others,
+            level,
+            over: self.is_over().then(|| self.series_of(&self.tree)),
+        };
+        let chosen = all.choose();
         let lines = match chosen.who {
             Who::Process(track) => &track.lines,
             Who::Role(role) => self
@@ -320,7 +302,7 @@ impl Run {
     }
 
     /// There for a good part of the run and until its end; at the end of a job everybody is gone.
-    fn lived_long(&self, track: &ProcessTrack) -> bool {
+    pub(super) fn lived_long(&self, track: &ProcessTrack) -> bool {
         let began = self.attempts.since;
         let until = track.gone.unwrap_or(self.last_at);
         let run = self.last_at.since(began).seconds();
@@ -361,95 +343,11 @@ impl Run {
             .collect()
     }
 
-    fn choose<'a, 'b>(
-        &self,
-        tree: &'a Judgement<'b>,
-        watched: Option<&'a Judgement<'b>>,
-        others: &'a [Judgement<'b>],
-        level: f64,
-    ) -> &'a Judgement<'b> {
-        let moved = |one: &Judgement<'b>, share: f64| {
-            // What a GPU holds is no part of the tree's level.
-            let level = match one.who {
-                Who::Gpu => one.verdict.floor.last,
-                _ => level,
-            };
-            one.moved() >= share * level
-        };
-        let leaks =
-            |one: &Judgement<'b>| one.verdict.verdict == Class::Leak && moved(one, MATERIAL);
-        if let Some(leak) = self.carrier(tree, watched, others, leaks) {
-            return leak;
-        }
-        let grows = |one: &Judgement<'b>| {
-            let verdict = &one.verdict;
-            verdict.verdict == Class::TooEarly && verdict.steady && moved(one, UNSETTLED)
-        };
-        if let Some(growing) = self.carrier(tree, watched, others, grows) {
-            return growing;
-        }
-        let decided = watched.unwrap_or(tree);
-        if decided.verdict.verdict == Class::TooEarly {
-            return decided;
-        }
-        let unsettled = std::iter::once(tree).chain(others).find(|candidate| {
-            candidate.verdict.verdict == Class::TooEarly && moved(candidate, UNSETTLED)
-        });
-        // A trainer at rest says nothing of a buffer that its workers fill.
-        let fills = |one: &Judgement<'b>| one.verdict.is_under_way() && moved(one, UNSETTLED);
-        unsettled
-            .or_else(|| self.carrier(tree, watched, others, fills))
-            .unwrap_or(decided)
-    }
-
-    /// Who carries growth of one kind: a process says more than a role, and a role more than the tree. The
-    /// tree's own line has to allow it.
-    fn carrier<'a, 'b>(
-        &self,
-        tree: &'a Judgement<'b>,
-        watched: Option<&'a Judgement<'b>>,
-        others: &'a [Judgement<'b>],
-        kind: impl Fn(&Judgement<'b>) -> bool,
-    ) -> Option<&'a Judgement<'b>> {
-        let rate = |candidate: &Judgement<'b>| candidate.verdict.rate.value;
-        let steepest = |who: fn(&Who<'b>) -> bool| {
-            watched
-                .into_iter()
-                .chain(others)
-                .filter(|one| who(&one.who))
-                .filter(|one| {
-                    let consent = tree.verdict.rate.high >= one.verdict.rate.low;
-                    kind(one) && (consent || matches!(one.who, Who::Gpu))
-                })
-                .max_by(|a, b| rate(a).total_cmp(&rate(b)))
-        };
-        let process = steepest(|who| matches!(who, Who::Process(_)));
-        let role = steepest(|who| matches!(who, Who::Role(_)));
-        let gpu = steepest(|who| matches!(who, Who::Gpu));
-        let whole_tree = kind(tree).then_some(tree);
-        let whole = role
-            .into_iter()
-            .chain(whole_tree)
-            .map(rate)
-            .fold(0.0, f64::max);
-        process
-            .filter(|process| rate(process) >= NAMED * whole)
-            .or(role)
-            .or(whole_tree)
-            .or(process)
-            .or(gpu)
-    }
-
     /// Fills in what only the run knows: the source, the process, the meter, the true limit.
-    fn finish(&self, chosen: &Judgement<'_>) -> Verdict {
+    fn finish<'a>(&'a self, chosen: &Judgement<'a>) -> Verdict {
         let mut verdict = chosen.verdict.clone();
         verdict.source = self.header.name.clone();
-        let named = match chosen.who {
-            Who::Process(track) => Some(track),
-            Who::Role(role) => self.largest_growth(role),
-            Who::Tree | Who::Gpu => self.watched().map(|(track, _)| track),
-        };
-        verdict.process = named.map(|track| self.reference(track));
+        verdict.process = self.named(chosen).map(|track| self.reference(track));
         verdict.meter = match chosen.who {
             Who::Process(track) => track.main_meter(),
             Who::Role(_) | Who::Tree => Meter::Pss,
@@ -469,14 +367,6 @@ impl Run {
             verdict.headroom = self.headroom();
         }
         verdict
-    }
-
-    /// Of the processes of a role, the one that grew most.
-    fn largest_growth(&self, role: &str) -> Option<&ProcessTrack> {
-        self.processes
-            .values()
-            .filter(|track| track.member.role.name() == role)
-            .max_by(|a, b| (a.held.last - a.held.min).total_cmp(&(b.held.last - b.held.min)))
     }
 
     fn reference(&self, track: &ProcessTrack) -> ProcessRef {

@@ -24,7 +24,16 @@ pub(crate) struct Levels {
     pub threads: f64,
     pub fds: Option<f64>,
     /// Private pages, when a careful look has read them.
-    pub uss: Option<f64>,
+    pub private: Option<Private>,
+}
+
+/// What a careful look found, which is older than the reading that it stands in.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Private {
+    pub seconds: f64,
+    pub uss: f64,
+    /// Anonymous memory at that moment.
+    pub anon: f64,
 }
 
 impl Levels {
@@ -64,7 +73,11 @@ impl Held {
             swap: reading.swap.as_f64(),
             threads: f64::from(reading.threads),
             fds: reading.fds.map(f64::from),
-            uss: reading.pss.map(|pss| pss.uss.as_f64()),
+            private: reading.pss.map(|pss| Private {
+                seconds: pss.at.seconds(),
+                uss: pss.uss.as_f64(),
+                anon: pss.rss_anon.as_f64(),
+            }),
         });
         match moment.phase {
             Some(phase @ (Phase::Eval | Phase::Save)) => {

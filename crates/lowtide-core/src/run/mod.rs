@@ -4,6 +4,7 @@
 //! watching costs no more memory than an hour. [`Run::verdict`] and [`Run::summary`] read it.
 
 mod attempts;
+mod choose;
 pub(crate) mod cleanups;
 mod death;
 mod decide;
@@ -252,7 +253,7 @@ impl Run {
             highest_above = highest_above.max(above);
             by_role[track.member.role.index()]
                 .get_or_insert_default()
-                .add(reading, above);
+                .add(track, reading, above, moment.seconds);
             if let Some(bytes) = reading.gpu {
                 *gpu.get_or_insert(0.0) += bytes.as_f64();
             }

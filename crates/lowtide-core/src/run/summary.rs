@@ -115,12 +115,38 @@ impl Run {
         }
     }
 
-    /// Each role with what its floor grew by over the run.
-    pub(crate) fn role_growth(&self, on_steps: bool) -> impl Iterator<Item = (RoleLine, f64)> {
+    /// Each role with what its floor grew by over the run, or what its members grew by where that is more: the line
+    /// of a role falls when a careful reading finds what its members share, whatever they keep meanwhile.
+    /// None: none of them was there for long, and their line is known for less than half of the time.
+    pub(crate) fn role_growth(
+        &self,
+        on_steps: bool,
+    ) -> impl Iterator<Item = (RoleLine, Option<f64>)> {
+        let points = move |lines: &BothAxes| match on_steps {
+            true => lines.step.count(),
+            false => lines.time.count(),
+        };
         self.role_lines().into_iter().map(move |line| {
-            let grew = self.roles[line.role].lines.grew(on_steps);
-            (line, grew)
+            let lines = &self.roles[line.role].lines;
+            let together = lines.grew(on_steps);
+            let of_role = |track: &&ProcessTrack| track.member.role.name() == line.role;
+            let all = self.processes.values().filter(of_role);
+            let lasting: Vec<f64> = all
+                .filter(|track| self.lived_long(track))
+                .map(|track| track.lines.grew(on_steps).max(0.0))
+                .collect();
+            let known = !lasting.is_empty() || 2 * points(lines) >= points(&self.tree);
+            let own: f64 = lasting.into_iter().sum();
+            (line, known.then(|| together.max(own)))
         })
+    }
+
+    /// The second of the run at which the loop was at this step; the last one if it was not seen there.
+    pub(crate) fn second_of(&self, step: f64) -> f64 {
+        let buckets = self.tree.step.buckets();
+        let at = buckets.partition_point(|bucket| bucket.last < step);
+        let seconds = buckets.get(at).and_then(|bucket| bucket.seconds);
+        seconds.unwrap_or(self.last_at.seconds())
     }
 
     /// What the floor of the tree grew by over the run.

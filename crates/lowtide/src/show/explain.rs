@@ -129,6 +129,7 @@ impl Page {
         if explanation.drivers.is_empty() {
             let text = match verdict.growth {
                 Some(_) => "What it grows with: unknown",
+                None if verdict.verdict == Class::TooEarly => "What grows is not known yet",
                 None if explanation.candidates.is_empty() => "Nothing grows",
                 None => "Its floor does not grow",
             };

@@ -10,7 +10,7 @@ use super::super::signs::{EpochSign, Signs};
 use super::KnownCause;
 use super::experiment::{Expect, Recipe, To, Trial};
 use super::loaders::WORKERS;
-use super::sign::{BARE, CARRIES, Sign, goes_on, large, not, open, seen, unknown};
+use super::sign::{BARE, CARRIES, Sign, doubt, goes_on, large, not, open, seen, unknown};
 
 /// What a spawned worker takes without any data: 0.3 to 0.5 GB with torch imported, and some batches.
 const IMPORTS: f64 = 0.6e9;
@@ -167,8 +167,9 @@ fn first_touch(signs: &Signs) -> Vec<Sign> {
         unknown("not enough of the next epoch was seen")
     };
     let private = match signs.share(&[MemoryClass::Shared]) {
+        // A dataset may keep it there, for all of its workers.
         Some(share) if share >= CARRIES => {
-            not("the growth is shared memory, not what a dataset keeps")
+            doubt("the growth is shared memory, not private memory of the process")
         }
         Some(_) => seen("the growth is private memory of the process"),
         None => unknown(BARE),
@@ -189,10 +190,17 @@ fn ended_with_the_epoch(signs: &Signs, epoch: &EpochSign) -> Sign {
             place(signs.axis, at),
             epoch.steps
         )),
-        (Class::WarmUp, Some(at)) => not(format!(
-            "growth ended at {}, and not with the epoch at {end}",
-            place(signs.axis, at),
-        )),
+        (Class::WarmUp, Some(at)) => {
+            let says = format!(
+                "growth ended at {}, and not with the epoch at {end}",
+                place(signs.axis, at),
+            );
+            // Workers that share the data, and draws with replacement, have seen all of it only after several epochs.
+            match at < epoch.end && signs.job.role != "loader-worker" {
+                true => not(says),
+                false => doubt(says),
+            }
+        }
         (Class::TooEarly, _) if signs.growing && signs.course.end > epoch.end => unknown(format!(
             "growth went on past {end}, where the first epoch was thought to end"
         )),

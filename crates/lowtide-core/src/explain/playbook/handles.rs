@@ -6,7 +6,7 @@ use crate::verdict::Class;
 use super::super::signs::{Climb, Signs};
 use super::KnownCause;
 use super::experiment::{Expect, Recipe, Trial};
-use super::sign::{BARE, Sign, goes_on, not, open, seen, unknown};
+use super::sign::{BARE, Sign, doubt, goes_on, not, open, seen, unknown};
 
 /// Threads or open files that are more than a pool that starts late: so many, and so many times.
 const MANY: f64 = 10.0;
@@ -80,7 +80,7 @@ fn a_file_holds(bytes: f64) -> Sign {
     if bytes <= MOST_A_FILE {
         seen(told)
     } else {
-        not(told)
+        doubt(told)
     }
 }
 

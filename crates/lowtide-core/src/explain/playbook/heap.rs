@@ -1,7 +1,7 @@
 //! What allocators keep, and what the program keeps in them.
 
 use crate::judge::words::percent;
-use crate::look::MemoryClass;
+use crate::look::{MemoryClass, Pool};
 use crate::units::show_bytes;
 
 use super::super::signs::{ReservedSign, Signs};
@@ -10,13 +10,16 @@ use super::experiment::{Expect, Recipe, Trial};
 use super::pools::NEW_MAPS;
 use super::sign::{
     BARE, CARRIES, FLAT, FREED, MALLOC_IN_USE, MORE_OBJECTS, START, Sign, Tensors, being_filled,
-    carried_by, goes_on, large, not, open, seen, tensors, unknown,
+    carried_by, doubt, goes_on, large, not, open, seen, tensors, unknown,
 };
 
 /// Freed memory takes part in the growth from this share on.
 const HELD_SHARE: f64 = 0.3;
 /// A trim that returns this share of the level shows that it was free.
 const TRIMMED: f64 = 0.1;
+/// What takes the place of glibc's malloc, whose free memory a look knows.
+const REPLACE_MALLOC: [Pool; 4] = [Pool::Jemalloc, Pool::Tcmalloc, Pool::Mimalloc, Pool::Torch];
+
 pub(super) const CAUSES: &[KnownCause] = &[
     KnownCause {
         id: "P13",
@@ -153,6 +156,11 @@ fn freed_but_held(signs: &Signs) -> Vec<Sign> {
             show_bytes(trim.freed)
         ))];
     }
+    if signs.pools.iter().any(|pool| REPLACE_MALLOC.contains(pool)) {
+        return vec![unknown(
+            "another malloc is loaded: what it keeps of freed memory is not seen from outside",
+        )];
+    }
     let Some(memory) = signs.mapped() else {
         return vec![unknown(if signs.recorded {
             "no two looks into the process; lowtide.cleanup.MemoryCleanup(trim=True) would tell"
@@ -168,23 +176,30 @@ fn freed_but_held(signs: &Signs) -> Vec<Sign> {
             show_bytes(share * memory.grew),
             percent(share)
         )),
-        Some(share) => not(format!(
-            "freed but held memory took {} of the growth",
-            percent(share.max(0.0))
-        )),
+        Some(share) => {
+            let says = format!(
+                "freed but held memory took {} of the growth",
+                percent(share.max(0.0))
+            );
+            match share < FLAT {
+                true => not(says),
+                false => doubt(says),
+            }
+        }
         // The looks came after most of the growth: then what is free now tells.
         None if freed >= HELD_SHARE * signs.course.grew => seen(format!(
             "freed but held: {} at the last look, against a growth of {}",
             show_bytes(freed),
             show_bytes(signs.course.grew)
         )),
-        None => not(format!(
-            "freed but held: {} at the last look, little against the growth",
+        // And what came after them was not looked at.
+        None => doubt(format!(
+            "freed but held: {} at the last look, little against the growth, which the looks did not see",
             show_bytes(freed)
         )),
     };
     let live = match signs.share(&MALLOC_IN_USE) {
-        Some(live) if live >= CARRIES => not(format!(
+        Some(live) if live >= CARRIES => doubt(format!(
             "blocks in use took {}: they are the growth, the free ones its echo",
             percent(live)
         )),
@@ -302,23 +317,42 @@ fn python_objects(signs: &Signs) -> Vec<Sign> {
         Some(_) => unknown("the collector's count is level: strings or numbers, if anything"),
         None => unknown("objects were not counted from inside"),
     };
-    vec![
-        carried_by(signs, &[MemoryClass::PythonLive], "Python small objects"),
-        goes_on(signs),
-        objects,
-    ]
+    vec![small_objects(signs), goes_on(signs), objects]
+}
+
+/// Python's own allocator has objects up to 512 bytes; larger ones (strings, bytes, lists, dictionaries) are blocks from
+/// malloc. What small ones did not take is theirs no more than anybody else's.
+fn small_objects(signs: &Signs) -> Sign {
+    let key = carried_by(signs, &[MemoryClass::PythonLive], "Python small objects");
+    let blocks = signs.share(&MALLOC_IN_USE).unwrap_or(1.0);
+    match key {
+        Sign::Not(says) if blocks >= FLAT => doubt(format!(
+            "{says}; Python objects above 512 bytes are malloc blocks too: LowtideCallback() counts them by type"
+        )),
+        key => key,
+    }
 }
 
 fn kept_blocks(signs: &Signs) -> Vec<Sign> {
     let others = match tensors(signs) {
-        Tensors::Graphs(says) | Tensors::Grow(says) => not(format!("tensors grow: {says}")),
+        // A collator may keep tensors.
+        Tensors::Graphs(says) | Tensors::Grow(says) => doubt(format!("tensors grow: {says}")),
         Tensors::Flat(says) => seen(says),
         Tensors::Unknown(why) => unknown(why),
     };
     let key = if let Some(reserved) = half_reserved(signs) {
-        not(being_filled(signs, reserved))
+        match signs.fills() {
+            Some(_) => not(being_filled(signs, reserved)),
+            None => doubt(being_filled(signs, reserved)),
+        }
     } else if signs.mapped().is_some() {
-        carried_by(signs, &MALLOC_IN_USE, "malloc blocks in use")
+        let elsewhere = signs.share(&[MemoryClass::PythonLive]).unwrap_or(0.0)
+            + signs.share(&FREED).unwrap_or(0.0);
+        match carried_by(signs, &MALLOC_IN_USE, "malloc blocks in use") {
+            // C code has mappings of its own, and a collator keeps batches in shared memory.
+            sign if elsewhere < 1.0 - FLAT => sign.or_doubt(),
+            sign => sign,
+        }
     } else {
         match goes_on(signs) {
             ended @ Sign::Not(_) => ended,

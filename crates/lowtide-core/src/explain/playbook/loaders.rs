@@ -9,8 +9,8 @@ use super::super::signs::Signs;
 use super::KnownCause;
 use super::experiment::{Expect, Recipe, To, Trial};
 use super::sign::{
-    BARE, CARRIES, ECHO, FLAT, Sign, being_filled, carried_by, goes_on, large, not, of_a_leak,
-    seen, unknown,
+    BARE, CARRIES, ECHO, FLAT, Sign, being_filled, carried_by, doubt, goes_on, large, not,
+    of_a_leak, seen, unknown,
 };
 
 /// What people call the number of workers, and how far they read ahead.
@@ -172,11 +172,17 @@ fn copy_on_read(signs: &Signs) -> Vec<Sign> {
         };
     }
     if copied < FLAT * signs.course.grew {
-        return vec![not(format!(
+        let says = format!(
             "{} forked processes copied {} in all",
             copies.forked,
             show_bytes(copied)
-        ))];
+        );
+        return vec![match copies.unread {
+            0 => not(says),
+            unread => doubt(format!(
+                "{says}, but what {unread} more share was not read since it grew"
+            )),
+        }];
     }
     Vec::new()
 }
@@ -196,16 +202,18 @@ fn shared_batches(signs: &Signs) -> Vec<Sign> {
                     percent(shmem / held)
                 ))
             } else {
-                not(format!(
-                    "shared memory grew by {} only",
-                    show_bytes(shmem.max(0.0))
-                ))
+                let says = format!("shared memory grew by {} only", show_bytes(shmem.max(0.0)));
+                // What nobody maps is in /dev/shm all the same.
+                match held > 0.0 && shmem < FLAT * held {
+                    true => not(says),
+                    false => doubt(says),
+                }
             }
         }
         (None, None) => unknown(BARE),
     };
     if let Some(reserved) = signs.fills() {
-        return vec![not(being_filled(signs, reserved))];
+        return vec![doubt(being_filled(signs, reserved))];
     }
     let zero = |name: &str| name.contains("/dev/zero");
     let named = match signs.shared.first() {
@@ -272,12 +280,19 @@ fn worker_leak(signs: &Signs) -> Vec<Sign> {
             "a shuffle buffer or a cache of what it has read fills like that too: num_workers=0 moves it to the trainer, smaller buffers end it sooner",
         )
     } else if let Some(workers) = signs.role("loader-worker") {
-        if workers.grew >= FLAT * signs.course.grew {
-            return vec![unknown(
-                "the workers grew too; none of them was looked into by itself",
-            )];
+        let theirs = format!(
+            "{} workers grew by {} of {} in all",
+            workers.count,
+            show_bytes(workers.grew.max(0.0)),
+            show_bytes(signs.course.grew)
+        );
+        if !workers.known || workers.grew >= FLAT * signs.course.grew {
+            return vec![unknown(match signs.workers_looked_into {
+                0 => format!("{theirs}; none of them was looked into by itself"),
+                looked => format!("{theirs}; {looked} of them were looked into"),
+            })];
         }
-        not("the growth is not in the workers")
+        not(theirs)
     } else {
         return Vec::new();
     };

@@ -8,8 +8,8 @@ use super::super::signs::Signs;
 use super::KnownCause;
 use super::experiment::{Expect, Recipe, To, Trial};
 use super::sign::{
-    BARE, CARRIES, ECHO, FLAT, MORE_OBJECTS, Sign, carried_by, goes_on, large, not, of_a_leak,
-    open, seen, unknown,
+    BARE, CARRIES, ECHO, FLAT, MORE_OBJECTS, Sign, carried_by, doubt, goes_on, large, not,
+    of_a_leak, open, seen, unknown,
 };
 
 /// A collection that frees this share of the level had something to free.
@@ -156,7 +156,7 @@ fn cycles(signs: &Signs) -> Vec<Sign> {
         _ if signs.course.teeth => vec![unknown(
             "it rises and falls like a saw, but who frees it was not measured: lowtide.cleanup.MemoryCleanup(gc=True) would tell",
         )],
-        _ if signs.class == Class::Spikes => vec![not("no saw-teeth")],
+        _ if signs.class == Class::Spikes => vec![doubt("no saw-teeth")],
         _ => vec![unknown(
             "gc.collect() was not tried: lowtide.cleanup.MemoryCleanup(gc=True) would tell",
         )],
@@ -173,8 +173,14 @@ fn collections(signs: &Signs) -> Option<Sign> {
             show_bytes(gc.freed),
             gc.calls
         ))
-    } else {
+    } else if gc.freed < FLAT * signs.course.grew.max(COLLECTED * signs.course.level) {
         not(format!("gc freed nothing in {} calls", gc.calls))
+    } else {
+        doubt(format!(
+            "gc.collect() freed {} in {} calls, little against what is held",
+            show_bytes(gc.freed),
+            gc.calls
+        ))
     })
 }
 
@@ -220,8 +226,8 @@ fn slow_collector(signs: &Signs) -> Vec<Sign> {
 /// What contradicts, else what was seen, else what was not measured.
 fn either(one: Sign, other: Sign) -> Sign {
     match (&one, &other) {
-        (Sign::Not(_), _) => one,
-        (_, Sign::Not(_) | Sign::Seen(_)) => other,
+        (Sign::Not(_) | Sign::Doubt(_), _) => one,
+        (_, Sign::Not(_) | Sign::Doubt(_) | Sign::Seen(_)) => other,
         _ => one,
     }
 }

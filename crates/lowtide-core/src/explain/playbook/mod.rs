@@ -2,7 +2,8 @@
 //! and one small function from the signs to what was seen of its signature. One file a family.
 //!
 //! The first sign of a signature is its key: without it the entry is not a candidate. A sign that is
-//! contradicted rules the entry out; one that was not measured lowers its score. A key that something
+//! contradicted rules the entry out; one that only speaks against it leaves it untested, and so does a sign of one
+//! process while others grow as well; one that was not measured lowers its score. A key that something
 //! commoner and harmless has too is no claim: the entry is untested then, with what would part them.
 
 mod data;
@@ -22,6 +23,7 @@ mod torch;
 pub(crate) use pools::owner;
 pub(crate) use sign::Sign;
 
+use crate::units::show_bytes;
 use crate::verdict::Class;
 
 use super::signs::Signs;
@@ -32,6 +34,9 @@ use experiment::Trial;
 const LEAST_SCORE: f64 = 0.5;
 /// Copies that no process shows by itself are worth a word from this share of the level on.
 const UNSEEN: f64 = 0.2;
+/// Entries whose signs come from all processes. What is measured on one process rules nothing out while others of
+/// another kind carry a part of the growth.
+const OF_THE_TREE: [&str; 3] = ["P02", "P16", "P23"];
 /// Candidates that are told, at most.
 const MOST: usize = 4;
 
@@ -131,10 +136,20 @@ impl KnownCause {
         let seen: Vec<String> = signature.iter().filter_map(Sign::seen).collect();
         let key = matches!(signature.first(), Some(Sign::Seen(_)));
         if let Some(against) = signature.iter().find_map(Sign::not) {
-            return if self.blamed.is_some() || (key && seen.len() > 1) {
-                Matching::RuledOut(say(against))
-            } else {
-                Matching::Nothing
+            let measured = OF_THE_TREE.contains(&self.id) || signs.is_of_the_process();
+            return match self.blamed.is_some() || (key && seen.len() > 1) {
+                true if measured => Matching::RuledOut(say(against)),
+                true => Matching::Untested(say(&format!(
+                    "{against}; but other processes grew by {} meanwhile",
+                    show_bytes(signs.beside)
+                ))),
+                false => Matching::Nothing,
+            };
+        }
+        if let Some(doubt) = signature.iter().find_map(Sign::doubt) {
+            return match self.blamed {
+                Some(_) => Matching::Untested(say(doubt)),
+                None => Matching::Nothing,
             };
         }
         let score = seen.len() as f64 / signature.len().max(1) as f64;

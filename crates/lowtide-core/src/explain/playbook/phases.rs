@@ -8,11 +8,13 @@ use super::super::signs::{PhaseExcursion, Signs};
 use super::KnownCause;
 use super::experiment::{Expect, Recipe, To, Trial};
 use super::sign::{
-    BARE, Sign, carried_by, goes_on, large, not, not_ended, of_a_leak, seen, unknown,
+    BARE, FLAT, Sign, carried_by, doubt, goes_on, large, not, not_ended, of_a_leak, seen, unknown,
 };
 
 /// What stays after an excursion, as a share of it, when it "returns".
 const RETURNS: f64 = 0.2;
+/// What took less than this share of the level, at most, took nothing on top.
+const HARDLY: f64 = 0.02;
 /// Excursions are of the same height when the largest is at most this many times the smallest.
 const ALIKE: f64 = 2.0;
 /// Lists of metrics cannot keep more than this in a step: 250 dictionary entries are about 0.1 MB.
@@ -166,15 +168,20 @@ fn excursion(signs: &Signs, excursion: &PhaseExcursion, name: &str) -> Vec<Sign>
             show_bytes(excursion.most)
         ))
     } else {
-        not(format!(
+        let says = format!(
             "each {name} took {} on top",
             show_bytes(excursion.rise.max(0.0))
-        ))
+        );
+        // Readings come once a second: the highest moment may lie between them.
+        match excursion.most < HARDLY * signs.course.level {
+            true => not(says),
+            false => doubt(says),
+        }
     };
     let returns = if excursion.kept <= RETURNS * excursion.rise {
         seen("memory came back after it")
     } else {
-        not(format!("{} stayed after it", show_bytes(excursion.kept)))
+        doubt(format!("{} stayed after it", show_bytes(excursion.kept)))
     };
     vec![key, returns]
 }
@@ -233,7 +240,8 @@ fn loggers(signs: &Signs) -> Vec<Sign> {
     } else if signs.may_be_driven_by("log") {
         unknown("log calls came as regularly as steps: log ten times as rarely to part them")
     } else {
-        not("growth does not come with log calls")
+        // Hooks and handlers of a logger work in every step.
+        doubt("growth does not come with log calls: the same job without its loggers would tell")
     };
     vec![key, goes_on(signs)]
 }
@@ -248,17 +256,23 @@ fn metric_lists(signs: &Signs) -> Vec<Sign> {
             format!("{} a step", show_bytes(signs.course.rate)),
             "so does any small cache until it is full: LowtideCallback() counts objects by type",
         ),
-        Sign::Seen(_) => not(format!(
-            "{} a step: a list of numbers keeps less than {} a step",
-            show_bytes(signs.course.rate),
-            show_bytes(METRICS)
-        )),
+        Sign::Seen(_) => {
+            let says = format!(
+                "{} a step: a list of numbers keeps less than {} a step",
+                show_bytes(signs.course.rate),
+                show_bytes(METRICS)
+            );
+            // A number for each token or example is more, and lies in small objects.
+            let small = signs.share(&[MemoryClass::PythonLive]);
+            match small.is_some_and(|small| small < FLAT) {
+                true => not(says),
+                false => doubt(says),
+            }
+        }
         other => other,
     };
-    vec![
-        key,
-        carried_by(signs, &[MemoryClass::PythonLive], "Python small objects"),
-    ]
+    let small = carried_by(signs, &[MemoryClass::PythonLive], "Python small objects");
+    vec![key, small.or_doubt()]
 }
 
 fn profilers(signs: &Signs) -> Vec<Sign> {

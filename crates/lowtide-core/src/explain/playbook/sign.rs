@@ -28,8 +28,11 @@ const GRAPHS_A_STEP: f64 = 0.5;
 pub(crate) enum Sign {
     /// Measured, and it fits.
     Seen(String),
-    /// Measured, and it contradicts.
+    /// Measured, and it contradicts: whatever else is true, this is not the cause.
     Not(String),
+    /// Measured, and it speaks against, but a cause of this kind may look like that too. It makes no candidate, and
+    /// rules nothing out.
+    Doubt(String),
     /// Not measured; what would show it.
     Unknown(String),
     /// Measured, but something commoner and harmless looks the same; what would part them. As a key it
@@ -58,6 +61,21 @@ impl Sign {
             _ => None,
         }
     }
+
+    pub(crate) fn doubt(&self) -> Option<&str> {
+        match self {
+            Sign::Doubt(says) => Some(says),
+            _ => None,
+        }
+    }
+
+    /// What was measured holds for a part of what could be the cause, and not for all of it.
+    pub(super) fn or_doubt(self) -> Sign {
+        match self {
+            Sign::Not(says) => Sign::Doubt(says),
+            other => other,
+        }
+    }
 }
 
 pub(super) fn seen(says: impl Into<String>) -> Sign {
@@ -66,6 +84,10 @@ pub(super) fn seen(says: impl Into<String>) -> Sign {
 
 pub(super) fn not(says: impl Into<String>) -> Sign {
     Sign::Not(says.into())
+}
+
+pub(super) fn doubt(says: impl Into<String>) -> Sign {
+    Sign::Doubt(says.into())
 }
 
 pub(super) fn unknown(says: impl Into<String>) -> Sign {
@@ -148,7 +170,8 @@ pub(super) fn goes_on(signs: &Signs) -> Sign {
         .first()
         .filter(|_| !steady.iter().any(|name| signs.may_be_driven_by(name)));
     match (not_ended(signs), event) {
-        (Sign::Seen(_), Some(event)) => not(format!(
+        // What an evaluation keeps may be of the same kind.
+        (Sign::Seen(_), Some(event)) => doubt(format!(
             "it grows with each {}, not with each step",
             unit(&event.name)
         )),
@@ -171,10 +194,15 @@ pub(super) fn carried_by(signs: &Signs, kinds: &[MemoryClass], name: &str) -> Si
         ))
     } else {
         let instead = largest.map_or(String::new(), |part| format!("; it is in {}", part.name));
-        not(format!(
+        let says = format!(
             "{name} took {} of the growth{instead}",
             percent(share.max(0.0))
-        ))
+        );
+        // A part of it is a cause of a part, and what lies in no known kind of memory may be of any.
+        match share + signs.of_no_known_kind() < FLAT {
+            true => not(says),
+            false => doubt(says),
+        }
     }
 }
 

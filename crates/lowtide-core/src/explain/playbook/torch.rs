@@ -2,13 +2,13 @@
 
 use crate::judge::words::{percent, place};
 use crate::units::show_bytes;
-use crate::verdict::Class;
+use crate::verdict::{Axis, Class};
 
 use super::super::signs::Signs;
 use super::KnownCause;
 use super::experiment::{Expect, Recipe, To, Trial};
 use super::sign::{
-    BARE, CARRIES, FLAT, MALLOC, START, Sign, Tensors, being_filled, carried_by, goes_on,
+    BARE, CARRIES, FLAT, MALLOC, START, Sign, Tensors, being_filled, carried_by, doubt, goes_on,
     is_trainer, not, of_a_leak, open, seen, tensors, unknown,
 };
 
@@ -211,6 +211,10 @@ fn pinned(signs: &Signs) -> Vec<Sign> {
                 not("the process does not use CUDA")
             },
         ],
+        // Blocks of malloc can be pinned as they are.
+        _ if registers_blocks(signs) => vec![doubt(
+            "PYTORCH_CUDA_ALLOC_CONF has ordinary memory pinned: torch's own count would tell (LowtideCallback())",
+        )],
         Some(_) => vec![not("no /dev/zero or device mapping grew")],
         None => match &signs.levels {
             Some(levels) if levels.last.shmem - levels.first.shmem < FLAT * signs.course.grew => {
@@ -223,6 +227,11 @@ fn pinned(signs: &Signs) -> Vec<Sign> {
             None => vec![unknown(BARE)],
         },
     }
+}
+
+fn registers_blocks(signs: &Signs) -> bool {
+    let mut env = signs.job.env.iter();
+    env.any(|(_, value)| value.contains("pinned_use_cuda_host_register:True"))
 }
 
 fn kept_graph(signs: &Signs) -> Vec<Sign> {
@@ -248,7 +257,8 @@ fn kept_graph(signs: &Signs) -> Vec<Sign> {
             ),
             "a cache of small things has them too: `.detach()` on what outlives a step would tell",
         ),
-        (Tensors::Flat(says), _) => not(says),
+        // What only a graph refers to is no object of Python's.
+        (Tensors::Flat(says), _) => doubt(says),
         (Tensors::Unknown(why), _) => unknown(why),
     };
     vec![
@@ -293,8 +303,9 @@ fn recompiles(signs: &Signs) -> Vec<Sign> {
             (Some(code), _) if code >= NEW_CODE && slow > 0 => open(format!(
                 "{code} new executable mappings and {slow} slow steps: libraries that are loaded late do the same; {PARTS}"
             )),
-            (Some(code), true) if code < NEW_CODE && slow == 0 => not(format!(
-                "{code} new executable mappings, and no step was slow"
+            // Code for a GPU is not mapped, and some backends make none: what they keep are guards and graphs.
+            (Some(code), true) if code < NEW_CODE && slow == 0 => doubt(format!(
+                "{code} new executable mappings, and no step was slow: TORCH_COMPILE_DISABLE=1 would tell"
             )),
             (None, true) if slow == 0 => unknown("no step was slow; new code was not looked for"),
             _ => unknown(
@@ -318,12 +329,18 @@ fn compile_workers(signs: &Signs) -> Vec<Sign> {
             pool.count,
             show_bytes(pool.grew)
         ))],
-        Some(pool) => vec![not(format!(
-            "{} of them held {} in all and grew by {}: overhead, not this growth",
-            pool.count,
-            show_bytes(pool.own),
-            show_bytes(pool.grew.max(0.0))
-        ))],
+        Some(pool) => {
+            let says = format!(
+                "{} of them held {} in all and grew by {}: overhead, not this growth",
+                pool.count,
+                show_bytes(pool.own),
+                show_bytes(pool.grew.max(0.0))
+            );
+            match pool.known && pool.grew < FLAT * signs.course.grew {
+                true => vec![not(says)],
+                false => vec![doubt(says)],
+            }
+        }
     }
 }
 
@@ -339,10 +356,15 @@ fn first_steps(signs: &Signs) -> Vec<Sign> {
             place(signs.axis, course.to)
         ))
     } else {
-        not(format!(
+        let says = format!(
             "it grew until {}, not at the start only",
             place(signs.axis, course.to)
-        ))
+        );
+        // Without marks what a process loads before its first step is in it, and takes as long as it takes.
+        match signs.axis == Axis::Step && lasted > START && course.rises >= FEW_RISES {
+            true => not(says),
+            false => doubt(says),
+        }
     };
     match (&key, signs.recorded) {
         (Sign::Seen(_), false) => vec![unknown(

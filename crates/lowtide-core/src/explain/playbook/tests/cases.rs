@@ -42,6 +42,7 @@ pub(super) const CASES: &[EntryCase] = &[
             s.meter = Meter::Pss;
             s.copies = Some(Copies {
                 forked: 3,
+                unread: 0,
                 private: 190.0 * MB,
                 taken: MB,
             });

@@ -38,7 +38,7 @@ fn levels(anon: f64) -> Levels {
         swap: 0.0,
         threads: 8.0,
         fds: Some(20.0),
-        uss: Some(anon),
+        private: None,
     }
 }
 
@@ -214,6 +214,7 @@ fn role(name: &str, count: usize, own: f64, grew: f64) -> RoleSign {
         count,
         own,
         grew,
+        known: true,
         class: Class::Stable,
     }
 }
