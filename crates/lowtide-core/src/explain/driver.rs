@@ -209,9 +209,11 @@ fn order_ties(tries: &mut [Try], said: Option<&str>) {
             "file-bytes",
         ];
         match said {
-            Some(said) if said == t.name => 0,
+            // Where no step is printed an epoch is the unit of work; the clock is only the axis.
+            Some("time") if t.name == "epoch" => 0,
+            Some(said) if said == t.name => 1,
             _ => {
-                1 + PLAINEST
+                2 + PLAINEST
                     .iter()
                     .position(|p| *p == t.name)
                     .unwrap_or(PLAINEST.len())

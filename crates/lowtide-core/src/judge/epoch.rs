@@ -37,6 +37,9 @@ fn passes(shards: f64) -> f64 {
     (0.5_f64.ln() / (1.0 - 1.0 / shards).ln()).ceil()
 }
 
+/// Epochs have stopped when none ended for so many times their length.
+const STOPPED: f64 = 4.0;
+
 /// Two ends closer than this share of the widest distance are one: its result is printed, and then the
 /// next epoch.
 const APART: f64 = 0.25;
@@ -104,6 +107,11 @@ impl Epoch {
         let ends = apart(&context.epoch_ends);
         let mut lengths: Vec<f64> = ends.windows(2).map(|two| two[1] - two[0]).collect();
         let steps = stats::median(&mut lengths).filter(|length| *length > 0.0)?;
+        // A counter that has stopped while the job goes on, such as that of ten files which are read first, was none
+        // of passes over the data, or tells nothing of what came after them.
+        if line.last_x() - ends[ends.len() - 1] > STOPPED * steps {
+            return None;
+        }
         // The pass before the first end counts if it was watched whole.
         let whole = ends[0] - steps >= line.first_x() - AT_THE_START * steps;
         let begin = match whole && !context.resumed {

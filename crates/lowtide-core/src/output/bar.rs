@@ -12,6 +12,8 @@ pub(super) struct Bar {
     pub total: Option<u64>,
     /// Seconds since the bar began, as it says itself.
     pub elapsed: Option<f64>,
+    /// It counts in epochs, as its rate says: `1.08s/epoch`.
+    pub in_epochs: bool,
     /// The bar begins anew with each epoch, and the epoch stands on another line.
     pub keras: bool,
     pub rich: bool,
@@ -85,7 +87,10 @@ impl Bar {
     }
 
     pub(super) fn purpose(&self) -> Purpose {
-        purpose_of(&self.label)
+        match purpose_of(&self.label) {
+            Purpose::Unknown | Purpose::Train if self.in_epochs => Purpose::Epochs,
+            purpose => purpose,
+        }
     }
 
     /// The numbers in `Epoch 3` or `Epoch 3/10`.
@@ -194,6 +199,10 @@ fn tqdm(line: &str) -> Option<Bar> {
         n,
         total,
         elapsed: Some(elapsed),
+        in_epochs: line[open..]
+            .split([',', ']'])
+            .nth(1)
+            .is_some_and(|rate| rate.contains("epoch/s") || rate.trim_end().ends_with("/epoch")),
         keras: false,
         rich: false,
     })
@@ -222,6 +231,7 @@ fn keras(line: &str) -> Option<Bar> {
         n,
         total: Some(total),
         elapsed: None,
+        in_epochs: false,
         keras: true,
         rich: false,
     })
@@ -239,6 +249,7 @@ fn rich(line: &str) -> Option<Bar> {
         n,
         total: Some(total),
         elapsed: clock(rest.trim_start()).map(|(seconds, _)| seconds),
+        in_epochs: false,
         keras: false,
         rich: true,
     })
@@ -313,6 +324,23 @@ mod tests {
             "see https://a.b/1/2 [1]",
         ] {
             assert_eq!(Bar::parse(line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_rate_says_what_is_counted() {
+        let purpose = |line: &str| Bar::parse(line).unwrap().purpose();
+        for line in [
+            "  5%|▌         | 2/40 [00:02<00:41,  1.08s/epoch]",
+            "run:  5%|▌    | 2/40 [00:02<00:41,  1.08epoch/s, loss=0.2]",
+        ] {
+            assert_eq!(purpose(line), Purpose::Epochs, "{line}");
+        }
+        for line in [
+            "  5%|▌         | 2/40 [00:02<00:41,  1.08s/it, epoch=1]",
+            "  5%|▌         | 2/40 [00:02<00:41,  1.08s/it, steps/epoch=83]",
+        ] {
+            assert_eq!(purpose(line), Purpose::Unknown, "{line}");
         }
     }
 

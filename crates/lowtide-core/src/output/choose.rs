@@ -234,6 +234,12 @@ impl Chooser {
         }
     }
 
+    /// A bar without a name, before any other counter was seen.
+    pub(super) fn is_first_and_nameless(&self, seen: &Sighting) -> bool {
+        let nameless = seen.is_bar() && seen.counter.label.is_empty();
+        nameless && seen.purpose == Purpose::Unknown && self.tracked.is_empty()
+    }
+
     pub(super) fn followed(&self) -> Option<&Counter> {
         self.followed.map(|at| &self.tracked[at].counter)
     }

@@ -345,3 +345,37 @@ fn what_turns_out_wrong_is_taken_back() {
     let rounds = "Epoch 1 [250/250]\nEpoch 2 [10/90]\n";
     assert_eq!(length(rounds), None);
 }
+
+/// A loop whose only bar counts epochs has no steps, whoever says so: its name, its rate, or the job's command.
+#[test]
+fn a_bar_over_epochs_is_none_over_steps() {
+    let bar = |label: &str, unit: &str| -> String {
+        let line = |n: u64| format!("{label}  5%|▌   | {n}/40 [00:0{n}<00:41,  1.08s/{unit}]\r");
+        (0..=4).map(line).collect()
+    };
+    let command = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
+    let told = command("python train.py --epochs 40");
+    let read = |mut reader: StepReader, text: &str| {
+        let mut marks = reader.feed(text.as_bytes(), Micros(1));
+        marks.extend(reader.finish(Micros(1)));
+        let step = marks.iter().rev().find_map(|mark| mark.step);
+        (step, marks.iter().rev().find_map(|mark| mark.epoch))
+    };
+    let epochs = (None, Some(4.0));
+    assert_eq!(read(StepReader::new(), &bar("Epochs:", "it")), epochs);
+    assert_eq!(read(StepReader::new(), &bar("", "epoch")), epochs);
+    assert_eq!(read(StepReader::of_job(&told), &bar("", "it")), epochs);
+    // Without any of these nobody knows, and a bar inside it counts the steps.
+    assert_eq!(read(StepReader::new(), &bar("", "it")).0, Some(4));
+    let other = command("python train.py --epochs 30");
+    assert_eq!(read(StepReader::of_job(&other), &bar("", "it")).0, Some(4));
+    let inner = format!(
+        "{}  5%|▌   | 7/90 [00:01<00:41,  1.08s/it]\n",
+        bar("", "it")
+    );
+    assert_eq!(read(StepReader::of_job(&told), &inner).0, Some(7));
+    // Trainer's evaluation of as many batches as there are epochs comes after its own bar.
+    let eval =
+        "  1%|▌   | 7/900 [00:01<00:41,  1.08s/it]\n 50%|▌   | 20/40 [00:01<00:41,  1.08s/it]\n";
+    assert_eq!(read(StepReader::of_job(&told), eval), (Some(7), None));
+}

@@ -20,6 +20,7 @@ mod reader;
 mod round;
 mod state;
 mod text;
+mod told;
 mod trainer;
 
 pub use choose::Counter;
@@ -42,6 +43,14 @@ pub struct StepReader {
 impl StepReader {
     pub fn new() -> StepReader {
         StepReader::default()
+    }
+
+    /// Of a job whose command is known: it may say how many epochs there are.
+    pub fn of_job(command: &[String]) -> StepReader {
+        StepReader {
+            lines: Lines::default(),
+            reader: LineReader::of_job(told::epochs_of(command)),
+        }
     }
 
     /// Follows one counter and no other: a second reading of the same log.

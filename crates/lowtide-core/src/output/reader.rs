@@ -30,6 +30,8 @@ pub(super) struct LineReader {
     round: LoopRound,
     length: Length,
     epochs: Epochs,
+    /// As many epochs as the job's command names.
+    told_epochs: Option<u64>,
     step: Option<u64>,
     epoch: Option<f64>,
     phase: Option<Phase>,
@@ -89,6 +91,13 @@ impl LineReader {
     pub(super) fn following(counter: Counter) -> LineReader {
         LineReader {
             chooser: Chooser::fixed(counter),
+            ..LineReader::default()
+        }
+    }
+
+    pub(super) fn of_job(told_epochs: Option<u64>) -> LineReader {
+        LineReader {
+            told_epochs,
             ..LineReader::default()
         }
     }
@@ -276,6 +285,12 @@ impl LineReader {
         if seen.is_keras() && self.evaluates(&seen) {
             self.enter(Phase::Eval, mark);
             return;
+        }
+        if self.told_epochs.is_some()
+            && seen.total == self.told_epochs
+            && self.chooser.is_first_and_nameless(&seen)
+        {
+            seen.purpose = Purpose::Epochs;
         }
         match self.chooser.see(&seen, self.planned.total_steps) {
             Meaning::Other => self.keep(seen.part, None),

@@ -87,7 +87,7 @@ impl Watch {
         if let Some(inbox) = &mut self.inbox {
             inbox.forget_told();
         }
-        self.steps = StepReader::new();
+        self.steps = StepReader::of_job(&self.run.header().command);
         let policy = &mut self.policy;
         let ready = contained(|| policy.next_attempt(went));
         if self.unguarded || ready.is_err() {

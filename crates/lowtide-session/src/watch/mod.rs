@@ -213,6 +213,7 @@ impl Watch {
             probe,
             no_command,
         } = plan;
+        let steps = StepReader::of_job(&header.command);
         let mut run = Run::new();
         run.apply(&Entry::Header(header.clone()));
         let voice = teller.clone();
@@ -232,7 +233,7 @@ impl Watch {
             sampler,
             recorder,
             inbox,
-            steps: StepReader::new(),
+            steps,
             hooks,
             teller,
             clock,
