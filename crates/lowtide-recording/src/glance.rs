@@ -51,6 +51,10 @@ fn parse(bytes: &[u8]) -> Option<Glance> {
 
 /// Puts it beside the recording; a reader sees the old one or the new one, never half of it.
 pub fn keep(recording: &Path, glance: &Glance) -> std::io::Result<()> {
+    // A recording of another name may share its folder with others, and be judged where it is: nothing is put there.
+    if recording.file_name() != Some(crate::FILE_NAME.as_ref()) {
+        return Ok(());
+    }
     let kept = Kept {
         lowtide: env!("CARGO_PKG_VERSION").to_owned(),
         glance,
@@ -126,6 +130,13 @@ mod tests {
         assert!(running(60_000_000).is_some());
         assert!(running(600_000_000).is_none());
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1, "no half file");
+    }
+
+    #[test]
+    fn nothing_is_put_beside_a_file_of_another_name() {
+        let dir = tempfile::tempdir().unwrap();
+        keep(&dir.path().join("mine.lowtide"), &glance(7)).unwrap();
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
     }
 
     #[test]
