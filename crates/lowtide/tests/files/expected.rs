@@ -66,7 +66,7 @@ pub(crate) fn rows(folder: &Path) -> Vec<Row> {
 }
 
 /// What the folder tells about itself.
-const OWN: [&str; 3] = ["README.md", "expected.jsonl", "wrong.txt"];
+const OWN: [&str; 2] = ["README.md", "expected.jsonl"];
 
 /// Files that nobody said anything about.
 pub(crate) fn untold(folder: &Path, rows: &[Row]) -> Vec<String> {
@@ -76,13 +76,6 @@ pub(crate) fn untold(folder: &Path, rows: &[Row]) -> Vec<String> {
     names
         .filter(|name| !OWN.contains(&name.as_str()) && !rows.iter().any(|row| row.file == *name))
         .collect()
-}
-
-/// Questions that are answered wrongly today, one a line: they are shown and do not fail the test. What is mended
-/// leaves the list.
-pub(crate) fn known_wrong(folder: &Path) -> Vec<String> {
-    let text = std::fs::read_to_string(folder.join("wrong.txt")).unwrap_or_default();
-    text.lines().map(str::to_owned).collect()
 }
 
 impl Row {

@@ -22,6 +22,19 @@ use spikes::Swing;
 /// Creep that makes up this share of all growth is the growth, not what is left of it.
 const MOSTLY: f64 = 0.25;
 
+/// An end with this share of the whole line's mean pace goes on; one that settles has less.
+const AS_STEEP: f64 = 0.5;
+
+/// An end that rises by too little to matter, while the line rose at its pace all along, and by enough: a short end of
+/// a slope is no plateau. Nine readings that rose by 2.5 % in a straight line were called stable (`fixtures/files/nvidia-smi-table-loop.txt`).
+fn climbs_all_along(whole: &FloorLine, tail: &Tail) -> bool {
+    let (Some(first), Some(last)) = (whole.ys.first(), whole.ys.last()) else {
+        return false;
+    };
+    let rise = last - first;
+    rise >= MATERIAL * tail.level && tail.slope * whole.span() >= rise * AS_STEEP
+}
+
 impl Case<'_> {
     /// The verdict on a floor whose end is flat.
     pub(super) fn settled(
@@ -32,7 +45,8 @@ impl Case<'_> {
         plateau: Plateau,
         epoch: Option<Epoch>,
     ) -> Verdict {
-        let rises = tail.low > 0.0 && tail.growth() >= MATERIAL * tail.level;
+        let rises = tail.low > 0.0
+            && (tail.growth() >= MATERIAL * tail.level || climbs_all_along(whole, tail));
         // Growth that noise hides is not flat, and at a pace that matters no creep.
         if rises && !self.is_creep(whole, tail) {
             return self.unsettled(verdict, whole, tail);
