@@ -350,7 +350,8 @@ impl Queue {
             self.last = sample.at;
         }
         if self.waiting[share as usize] < share.room() {
-            if share == Share::Sample {
+            // Nothing comes after the end.
+            if share == Share::Sample || matches!(entry, Entry::End { .. }) {
                 self.tell_dropped();
             }
             let before = self.frames.len();

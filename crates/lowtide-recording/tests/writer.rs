@@ -154,6 +154,10 @@ fn what_the_job_tells_takes_no_tick_and_goes_to_the_disk_without_one() {
         recorder.send(&told());
     }
     assert_eq!(recorder.dropped(), 0);
+    // What is left out after the last tick is told before the end.
+    for _ in 0..200 {
+        recorder.send(&told());
+    }
     recorder.send(&end());
     recorder.finish(PATIENCE).unwrap();
     let entries = entries(&path);
