@@ -25,6 +25,8 @@ use tensors::Group;
 const SHARE: f64 = 0.1;
 /// And so many of them: one or two large ones are no count.
 const LEAST: i64 = 8;
+/// A count is set against so many units at least: two looks at a start-up have no epoch between them.
+const LEAST_UNITS: f64 = 1.0;
 /// Blocks are counted around the middle of a look, at most this share of it away on the whole.
 const OFF_MIDDLE: f64 = 0.25;
 /// Lines that are told.
@@ -135,9 +137,12 @@ impl Beside<'_> {
         let what = size::in_words(class, member, asked);
         let more = (last.least - first.most).max(0.0);
         // Rarely seen at the first look, they may be other ones.
-        let sure = more >= LEAST as f64 && first.most - first.least <= more;
+        // And what came before the first unit does not go with them.
+        let passed = last.units - first.units;
+        let sure =
+            more >= LEAST as f64 && first.most - first.least <= more && passed >= LEAST_UNITS;
         let pace = Pace::of(&looks, self.grain(pair)).filter(|_| sure);
-        let growth = self.tell(what, more, last.units - first.units, pace, each(member));
+        let growth = self.tell(what, more, passed, pace, each(member));
         sure.then_some(Line {
             bytes: 0.0,
             asked,

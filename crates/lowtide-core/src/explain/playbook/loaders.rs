@@ -281,7 +281,7 @@ fn worker_leak(signs: &Signs) -> Vec<Sign> {
         )
     } else if let Some(workers) = signs.role("loader-worker") {
         let theirs = format!(
-            "{} workers grew by {} of {} in all",
+            "{} workers grew by {}, what is judged grew by {}",
             workers.count,
             show_bytes(workers.grew.max(0.0)),
             show_bytes(signs.course.grew)
@@ -289,6 +289,7 @@ fn worker_leak(signs: &Signs) -> Vec<Sign> {
         if !workers.known || workers.grew >= FLAT * signs.course.grew {
             return vec![unknown(match signs.workers_looked_into {
                 0 => format!("{theirs}; none of them was looked into by itself"),
+                1 => format!("{theirs}; one of them was looked into"),
                 looked => format!("{theirs}; {looked} of them were looked into"),
             })];
         }
