@@ -174,7 +174,8 @@ fn new_log(store: &Store) -> std::io::Result<(PathBuf, File)> {
     Ok((path, file))
 }
 
-/// Waits for the recording; its name ends with the watcher's pid.
+/// Waits for the recording, until it says whose it is: who was told its name may ask for it, or stop it, at once.
+/// Its name ends with the watcher's pid.
 fn begin(store: &Store, mut child: Child, log: &Path) -> Result<String, Refusal> {
     let ending = format!("-{}", child.id());
     let deadline = Instant::now() + BEGINS_WITHIN;
@@ -184,7 +185,7 @@ fn begin(store: &Store, mut child: Child, log: &Path) -> Result<String, Refusal>
         let found = runs
             .into_iter()
             .rev()
-            .find(|run| run.name.ends_with(&ending) && run.recording().is_file());
+            .find(|run| run.name.ends_with(&ending) && Summary::read(&run.recording()).is_ok());
         if let Some(run) = found {
             // Collected when it ends, or by nobody if we end first.
             std::thread::spawn(move || child.wait());
