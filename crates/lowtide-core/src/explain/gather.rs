@@ -1,7 +1,7 @@
 //! Gathers the signs: from a run with all that it remembers, or from a bare series.
 
 use crate::judge::{Examined, examined};
-use crate::look::{By, Examiner, Look, MemoryClass, Missing, Objects, Reserved, Said};
+use crate::look::{By, Examiner, Look, MemoryClass, Objects, Reserved};
 use crate::mark::Phase;
 use crate::point::Context;
 use crate::process::Role;
@@ -10,15 +10,16 @@ use crate::run::occurrences::At;
 use crate::run::{ProcessTrack, Run, Taken};
 use crate::series::Series;
 use crate::stats;
-use crate::units::{Share, unit_factor};
+use crate::units::unit_factor;
 use crate::verdict::{Axis, Class, Meter, Verdict};
 
 use super::counts::{self, Beside};
 use super::driver::{self, drivers};
 use super::memory::{self, Pair};
+use super::seen::{grown, meets, was_cut_short};
 use super::signs::{
-    Blocks, COVERS, Climb, Copies, Counted, Course, EpochSign, FirstAndLast, ObjectCount,
-    ObjectsSign, PhaseExcursion, ReservedSign, RoleSign, Signs,
+    Blocks, Climb, Copies, Counted, Course, EpochSign, FirstAndLast, ObjectCount, ObjectsSign,
+    PhaseExcursion, ReservedSign, RoleSign, Signs,
 };
 use super::{BreakdownGrowth, Memory};
 
@@ -176,7 +177,10 @@ fn of_looks(
     let pairs = memory::pairs(&looks[begun..], |taken| floor_at(examined, on_steps, taken));
     let mapped = pairs.iter().find(|pair| *pair.by == By::Mapping);
     signs.unread = mapped.is_some_and(was_cut_short);
-    let growth = |pair: &Pair| grown(pair, signs.to_be_seen());
+    let growth = |pair: &Pair| {
+        let saw_it = meets(pair, &signs.course, on_steps);
+        grown(pair, signs.to_be_seen(), saw_it)
+    };
     let breakdowns: Vec<BreakdownGrowth> = pairs.iter().filter_map(growth).collect();
     let beside = beside(signs, run, track, on_steps);
     let counted = counts::counted(&pairs, &breakdowns, &beside);
@@ -217,27 +221,6 @@ fn beside<'a>(
         batch: geometry.batch,
         libtorch: track.member.facts.libtorch,
     }
-}
-
-fn was_cut_short(pair: &Pair) -> bool {
-    pair.missing().into_iter().any(Missing::is_cut_short)
-}
-
-/// What two looks say of a growth of so many bytes: shares only where they saw it, and all of it.
-fn grown(pair: &Pair, course: f64) -> Option<BreakdownGrowth> {
-    let mut growth = pair.growth()?;
-    let covered = growth.grew / course;
-    if course > 0.0 && covered < COVERS {
-        let seen = Share(covered.max(0.0));
-        growth
-            .missing
-            .push(Said::from(&Missing::Elsewhere { seen }));
-    }
-    let tells = course > 0.0 && growth.grew > 0.0 && covered >= COVERS;
-    if !tells || was_cut_short(pair) {
-        memory::without_shares(&mut growth);
-    }
-    Some(growth)
 }
 
 /// What the layout of the address space says beside the classes of memory.

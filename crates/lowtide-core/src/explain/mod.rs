@@ -9,6 +9,7 @@ mod driver;
 mod gather;
 mod memory;
 mod playbook;
+mod seen;
 mod signs;
 mod statements;
 

@@ -216,3 +216,8 @@ fn the_driver_is_what_was_counted() {
         assert_eq!(driver_of(&signs, true), "step", "{name}");
     }
 }
+
+#[test]
+fn what_came_before_the_first_epoch_is_not_set_against_epochs() {
+    assert!(said(&heap(131_088), |beside| beside.driver = "epoch").is_empty());
+}
