@@ -195,7 +195,7 @@ pub(crate) struct RoleSign {
     pub own: f64,
     /// Growth of what they add to an honest sum.
     pub grew: f64,
-    /// That is known: some of them were there for long, or their line has as many points as the growth.
+    /// That is known: some of them were there for long.
     pub known: bool,
     pub class: Class,
 }

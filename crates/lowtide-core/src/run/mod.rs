@@ -253,7 +253,7 @@ impl Run {
             highest_above = highest_above.max(above);
             by_role[track.member.role.index()]
                 .get_or_insert_default()
-                .add(track, reading, above, moment.seconds);
+                .add(reading, above);
             if let Some(bytes) = reading.gpu {
                 *gpu.get_or_insert(0.0) += bytes.as_f64();
             }

@@ -117,15 +117,12 @@ impl Run {
 
     /// Each role with what its floor grew by over the run, or what its members grew by where that is more: the line
     /// of a role falls when a careful reading finds what its members share, whatever they keep meanwhile.
-    /// None: none of them was there for long, and their line is known for less than half of the time.
+    /// None: none of them was there for long. A fork counts with all that it shows until it is read carefully, so that
+    /// the line of a pool that is made anew again and again says nothing of what they keep.
     pub(crate) fn role_growth(
         &self,
         on_steps: bool,
     ) -> impl Iterator<Item = (RoleLine, Option<f64>)> {
-        let points = move |lines: &BothAxes| match on_steps {
-            true => lines.step.count(),
-            false => lines.time.count(),
-        };
         self.role_lines().into_iter().map(move |line| {
             let lines = &self.roles[line.role].lines;
             let together = lines.grew(on_steps);
@@ -135,7 +132,7 @@ impl Run {
                 .filter(|track| self.lived_long(track))
                 .map(|track| track.lines.grew(on_steps).max(0.0))
                 .collect();
-            let known = !lasting.is_empty() || 2 * points(lines) >= points(&self.tree);
+            let known = !lasting.is_empty();
             let own: f64 = lasting.into_iter().sum();
             (line, known.then(|| together.max(own)))
         })

@@ -126,22 +126,14 @@ pub(super) struct Together {
     own: f64,
     rss: f64,
     above: f64,
-    /// What one of them shares with its parent is about to be read.
-    unread: bool,
 }
 
 impl Together {
     /// `above` is how far it may have stood above this reading: hardly all at the same moment.
-    pub(super) fn add(&mut self, track: &ProcessTrack, reading: &Reading, above: f64, now: f64) {
+    pub(super) fn add(&mut self, reading: &Reading, above: f64) {
         self.count += 1;
         self.above = self.above.max(above);
-        self.own += match track.unread(reading) {
-            Some(taken) => {
-                self.unread |= now - track.since.seconds() < READ_WITHIN;
-                taken
-            }
-            None => own_share(reading).as_f64(),
-        };
+        self.own += own_share(reading).as_f64();
         self.rss += reading.rss().as_f64();
     }
 }
@@ -159,9 +151,7 @@ pub(super) struct RoleTrack {
 
 impl RoleTrack {
     pub(super) fn push(&mut self, together: &Together, moment: &StepMoment) {
-        if !together.unread {
-            self.lines.push_up_to(together.own, together.above, moment);
-        }
+        self.lines.push_up_to(together.own, together.above, moment);
         if together.count >= self.most {
             self.most = together.count;
             self.rss_of_most = together.rss;
@@ -212,10 +202,6 @@ fn stood_above(before: &Reading, now: &Reading) -> f64 {
     let held_then = now.peak.as_f64() - before.file.max(now.file).as_f64();
     (held_then - (now.anon + now.shmem).as_f64()).max(0.0)
 }
-
-/// Seconds within which a fork is read carefully, as a rule. Until then nobody knows what it shares with its parent:
-/// counted with all that it shows, two workers that grow would begin their line with a fall as high as the trainer.
-const READ_WITHIN: f64 = 10.0;
 
 /// One process over the run.
 #[derive(Clone, Debug)]
@@ -285,14 +271,6 @@ impl ProcessTrack {
                 .push(bytes.as_f64(), moment);
         }
         above
-    }
-
-    /// What a fork whose shared pages were not read yet has taken by itself: all that it began with is counted by its
-    /// parent. None: it was read, or is no fork.
-    fn unread(&self, reading: &Reading) -> Option<f64> {
-        let inherited = self.inherited.filter(|_| self.member.facts.forked)?;
-        let taken = reading.held().as_f64() - inherited.anon - inherited.shmem;
-        reading.pss.is_none().then_some(taken.max(0.0))
     }
 
     /// The last reading before its end. One that was seen only once may be a fork that shows its parent's memory.
