@@ -131,6 +131,11 @@ def guard(
         return False
 
 
+def tell_loop(name: str) -> None:
+    """Whose loop this is ("trainer", "lightning", "plain"): what is advised has to fit it. Told with every mark."""
+    _state["loop"] = name
+
+
 def tell_guard(
     saves: Optional[Union[str, "os.PathLike[str]"]] = None,
     folders: Sequence[Any] = (),

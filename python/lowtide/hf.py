@@ -73,6 +73,7 @@ class LowtideCallback(Events, _Base):  # type: ignore[misc,valid-type]
         self._phase = self._rest = "train"
         self._step = state.global_step
         self._asked_at = None
+        _marks.tell_loop("trainer")
         _marks.tell_guard(folders=[getattr(args, "output_dir", None)])
         self._track.begin(
             model=kwargs.get("model"),

@@ -61,6 +61,7 @@ class LowtideCallback(_Base):  # type: ignore[misc,valid-type]
         self._step = trainer.global_step
         self._asked = False
         writers = [getattr(writer, "dirpath", None) for writer in getattr(trainer, "checkpoint_callbacks", [])]
+        _marks.tell_loop("lightning")
         _marks.tell_guard(folders=[trainer.default_root_dir, *writers])
         total = trainer.estimated_stepping_batches
         self._track.begin(

@@ -59,6 +59,7 @@ class Loop:
         self._begun = True
         if self._watch:
             _watch.watch()
+        _marks.tell_loop("plain")
         accelerator = self._accelerator
         accumulate = accelerator.gradient_accumulation_steps if accelerator is not None else self._accumulate
         world = accelerator.num_processes if accelerator is not None else _world()

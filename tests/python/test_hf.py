@@ -86,6 +86,7 @@ def test_the_trainer_tells_steps_phases_and_geometry(tmp_path, watched, capsys):
     assert first["total_steps"] == EPOCHS * EPOCH_STEPS and first["step"] == 0
     assert (last["step"], last["phase"], last["examples"]) == (EPOCHS * EPOCH_STEPS, "end", EPOCHS * EXAMPLES)
     assert last["epoch"] == pytest.approx(EPOCHS)
+    assert {m["loop"] for m in got} == {"trainer"}
     steps = [m["step"] for m in got]
     assert steps == sorted(steps) and set(steps) == set(range(EPOCHS * EPOCH_STEPS + 1))
     phases = [(m["step"], m["phase"]) for m in got]
@@ -339,6 +340,7 @@ def test_accelerate_counts_synchronised_steps(watched):
     got = watched.received()
     assert got[0]["geometry"] == {"examples": 20, "batch": 5, "accumulate": 2, "world": 1, "epoch_steps": 2}
     assert got[-1]["step"] == 2 and got[-1]["examples"] == 20
+    assert {m["loop"] for m in got} == {"plain"}
 
 
 def test_lightning(tmp_path, watched, capsys):
@@ -374,6 +376,7 @@ def test_lightning(tmp_path, watched, capsys):
     got = watched.received()
     assert got[0]["geometry"] == {"examples": 40, "batch": 5, "accumulate": 2, "world": 1, "epoch_steps": 4}
     assert got[-1]["step"] == got[-1]["total_steps"] == 8 and got[-1]["phase"] == "end"
+    assert {m["loop"] for m in got} == {"lightning"}
     assert "eval" in {m["phase"] for m in got}
     assert "step 8/8" in capsys.readouterr().err
     watched.write_page(request=1, stop_at=3)

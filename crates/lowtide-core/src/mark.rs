@@ -21,6 +21,9 @@ pub struct Mark {
     /// Examples seen so far.
     pub examples: Option<u64>,
     pub geometry: Option<Geometry>,
+    /// Whose loop it is, where that is certain.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub training_loop: Option<TrainingLoop>,
 }
 
 impl Mark {
@@ -44,6 +47,7 @@ impl Mark {
             phase: later.phase.or(self.phase),
             examples: later.examples.or(self.examples),
             geometry,
+            training_loop: later.training_loop.or(self.training_loop),
         }
     }
 }
@@ -70,6 +74,29 @@ pub enum Phase {
     Eval,
     Save,
     End,
+}
+
+/// Who runs the loop: what can be hooked into it, and how, depends on that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TrainingLoop {
+    /// Hugging Face's Trainer, and what is built on it.
+    Trainer,
+    Lightning,
+    /// Written by hand.
+    Plain,
+}
+
+impl TrainingLoop {
+    /// As the Python package names it; none for a word of a later one.
+    pub fn named(word: &str) -> Option<TrainingLoop> {
+        match word {
+            "trainer" => Some(TrainingLoop::Trainer),
+            "lightning" => Some(TrainingLoop::Lightning),
+            "plain" => Some(TrainingLoop::Plain),
+            _ => None,
+        }
+    }
 }
 
 /// How the data is cut into steps.

@@ -2,7 +2,7 @@
 //! accuse them, and what is said on the way must hold at the end.
 
 use lowtide_core::entry::{Entry, Exit};
-use lowtide_core::mark::{Mark, MarkSource, Phase};
+use lowtide_core::mark::{Mark, MarkSource, Phase, TrainingLoop};
 use lowtide_core::output::StepReader;
 use lowtide_core::process::{Facts, Member, ProcId, Role};
 use lowtide_core::run::Run;
@@ -61,6 +61,16 @@ impl Job {
         for mark in marks {
             self.run.apply(&Entry::Mark(mark));
         }
+    }
+
+    /// What it is told to try, to learn whether the garbage collector would free it.
+    fn told_to_collect(&self) -> String {
+        let (_, _, explanation) = self.run.explained();
+        let cycles = explanation
+            .untested
+            .iter()
+            .find(|one| one.about.starts_with("P25"));
+        cycles.expect("cycles are untested").says.clone()
     }
 
     fn marks(&mut self, step: u64, phase: Phase) {
@@ -271,4 +281,68 @@ fn what_a_run_needed_has_its_start_up_in_it() {
     let over = needed(job.ends());
     assert!(live > 10_000.0 * MB, "{live}");
     assert!(over > 10_000.0 * MB, "{over}");
+}
+
+/// The output of real jobs, and one line of a loop like any other's.
+const PRINTED: [(&str, &str); 5] = [
+    (
+        include_str!("../../../fixtures/files/trainer-bars.log"),
+        "callbacks=[lowtide.cleanup",
+    ),
+    (
+        include_str!("../../../fixtures/files/trainer-plain.log"),
+        "callbacks=[lowtide.cleanup",
+    ),
+    (
+        include_str!("../../../fixtures/files/lightning-tqdm.log"),
+        "cleanup.step(self.global_step) in on_train_batch_end",
+    ),
+    (
+        include_str!("../../../fixtures/files/lightning-bar.log"),
+        "cleanup.step(self.global_step) in on_train_batch_end",
+    ),
+    (
+        "***** Running training *****\n  Num examples = 800\nstep 1/100 loss 0.3\n",
+        "cleanup.step(step) in the loop",
+    ),
+];
+
+/// Lightning refuses to start with a callback that is made for Trainer, and a plain loop has no use for one.
+#[test]
+fn what_a_job_prints_tells_which_hook_fits_its_loop() {
+    for (text, hook) in PRINTED {
+        let mut job = Job::new();
+        for mark in job.reader.feed(text.as_bytes(), job.at()) {
+            job.run.apply(&Entry::Mark(mark));
+        }
+        for second in 0..200 {
+            job.holds(1.0, 300.0 + f64::from(second));
+        }
+        let says = job.told_to_collect();
+        assert!(says.contains(hook), "{says}\n{text}");
+    }
+}
+
+/// A callback knows whose it is, whatever the job prints beside; a mark by hand does not.
+#[test]
+fn the_callback_knows_its_loop_best() {
+    for (told, hook) in [
+        (Some(TrainingLoop::Plain), "cleanup.step(step) in the loop"),
+        (None, "callbacks=["),
+    ] {
+        let mut job = Job::new();
+        job.prints("{'loss': 1.2, 'learning_rate': 2e-05, 'epoch': 0.12}");
+        job.run.apply(&Entry::Mark(Mark {
+            source: MarkSource::Callback,
+            step: Some(1),
+            training_loop: told,
+            ..Mark::default()
+        }));
+        job.prints("{'loss': 1.1, 'learning_rate': 2e-05, 'epoch': 0.24}");
+        for second in 0..200 {
+            job.holds(1.0, 300.0 + f64::from(second));
+        }
+        let says = job.told_to_collect();
+        assert!(says.contains(hook), "{says}");
+    }
 }

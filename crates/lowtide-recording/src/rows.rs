@@ -1,7 +1,7 @@
 //! Which value stands in which column. The frequent movers come first, so that the usual mask of
 //! changes is one byte. Columns are only ever added at the end: old readers skip them.
 
-use lowtide_core::mark::{Geometry, Mark, MarkSource, Phase};
+use lowtide_core::mark::{Geometry, Mark, MarkSource, Phase, TrainingLoop};
 use lowtide_core::meter::{METERS, STORED};
 use lowtide_core::process::ProcId;
 use lowtide_core::sample::{Basis, Cgroup, Gpu, Node, Pressure, Reading, TreeSum};
@@ -263,7 +263,7 @@ fn from_percent(cell: u64) -> f32 {
     }
 }
 
-pub(crate) const MARK: usize = 16;
+pub(crate) const MARK: usize = 17;
 pub(crate) const MARK_UNITS: [u64; MARK] = [1; MARK];
 
 /// Epochs are mostly logged with a few decimals; millionths keep those short.
@@ -285,6 +285,11 @@ pub(crate) fn mark_row(m: &Mark) -> [Cell; MARK] {
         Phase::Save => 3,
         Phase::End => 4,
     });
+    let training_loop = m.training_loop.map(|known| match known {
+        TrainingLoop::Trainer => 0,
+        TrainingLoop::Lightning => 1,
+        TrainingLoop::Plain => 2,
+    });
     let g = m.geometry;
     [
         Some(m.at.0),
@@ -303,6 +308,7 @@ pub(crate) fn mark_row(m: &Mark) -> [Cell; MARK] {
         g.and_then(|g| g.accumulate),
         g.and_then(|g| g.world),
         g.and_then(|g| g.epoch_steps).map(f64::to_bits),
+        training_loop,
     ]
 }
 
@@ -330,6 +336,13 @@ pub(crate) fn mark(row: &[Cell; MARK]) -> Option<Mark> {
         world: row[14],
         epoch_steps: row[15].map(f64::from_bits),
     });
+    let training_loop = match row[16] {
+        Some(0) => Some(TrainingLoop::Trainer),
+        Some(1) => Some(TrainingLoop::Lightning),
+        Some(2) => Some(TrainingLoop::Plain),
+        // One that a later lowtide knows is unknown here.
+        None | Some(_) => None,
+    };
     let epoch = row[2].map(|parts| parts as f64 / EPOCH_PARTS);
     Some(Mark {
         at: Micros(row[0]?),
@@ -342,6 +355,7 @@ pub(crate) fn mark(row: &[Cell; MARK]) -> Option<Mark> {
         total_steps: row[8],
         source,
         geometry,
+        training_loop,
     })
 }
 

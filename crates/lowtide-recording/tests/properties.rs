@@ -8,7 +8,7 @@ use lowtide_core::look::{
     Allocator, Breakdown, By, Cost, Counts, Examiner, Layout, Look, LookWhy, MemoryClass, Missing,
     Objects, Part, PartMember, Pool, PythonVersion, Reserved, Rest, UsualSize,
 };
-use lowtide_core::mark::{Geometry, Mark, MarkSource, Phase};
+use lowtide_core::mark::{Geometry, Mark, MarkSource, Phase, TrainingLoop};
 use lowtide_core::process::{Facts, Member, ProcId, Role};
 use lowtide_core::sample::{
     Basis, Cgroup, Gap, GapWhy, Gpu, Limit, LimitFrom, Node, Pressure, Pss, Reading, Sample,
@@ -267,6 +267,11 @@ fn mark() -> impl Strategy<Value = Mark> {
             epoch_steps,
         },
     );
+    let training_loop = prop_oneof![
+        Just(TrainingLoop::Trainer),
+        Just(TrainingLoop::Lightning),
+        Just(TrainingLoop::Plain)
+    ];
     let epoch = prop_oneof![
         (0u32..900).prop_map(|e| f64::from(e) / 100.0),
         -1e300f64..1e300
@@ -278,10 +283,18 @@ fn mark() -> impl Strategy<Value = Mark> {
         (count(), count(), count()),
         option::of(epoch),
         option::of(phase),
-        option::of(geometry),
+        (option::of(geometry), option::of(training_loop)),
     )
         .prop_map(
-            |(at, source, (pid, rank), (step, total_steps, examples), epoch, phase, geometry)| {
+            |(
+                at,
+                source,
+                (pid, rank),
+                (step, total_steps, examples),
+                epoch,
+                phase,
+                (geometry, training_loop),
+            )| {
                 Mark {
                     at,
                     source,
@@ -293,6 +306,7 @@ fn mark() -> impl Strategy<Value = Mark> {
                     phase,
                     examples,
                     geometry,
+                    training_loop,
                 }
             },
         )

@@ -60,6 +60,7 @@ pub(crate) fn of_run(run: &Run, verdict: &Verdict, series: &Series, context: &Co
     course(&mut signs, verdict, &examined);
     signs.job.name = run.header().name.clone();
     signs.job.command = run.header().command.clone();
+    signs.job.training_loop = run.training_loop();
     if let Some(track) = track {
         // Of a role or the tree one process was looked into, and only its own part can be seen in it.
         let growers = run.growers(signs.course.from);

@@ -7,6 +7,7 @@
 mod counts;
 mod driver;
 mod gather;
+mod hook;
 mod memory;
 mod playbook;
 mod seen;

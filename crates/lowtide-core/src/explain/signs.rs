@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::look::{By, Counts, Cuda, MemoryClass, Pool, PythonVersion};
+use crate::mark::TrainingLoop;
 use crate::run::cleanups::Cleaned;
 use crate::run::levels::Levels;
 use crate::run::occurrences::At;
@@ -11,6 +12,7 @@ use crate::run::surroundings::Surroundings;
 use crate::units::show_bytes;
 use crate::verdict::{Axis, Bound, Class, Meter};
 
+use super::hook::Hook;
 use super::{BreakdownGrowth, Driver, Memory};
 
 /// Reserved space explains a growth from this share of it on: the judge asks for as much of an end.
@@ -147,6 +149,8 @@ pub(crate) struct EpochSign {
 pub(crate) struct JobSigns {
     pub name: String,
     pub command: Vec<String>,
+    /// None: unknown.
+    pub training_loop: Option<TrainingLoop>,
     /// Of the suspect process.
     pub role: String,
     pub argv: String,
@@ -243,6 +247,11 @@ pub(crate) struct Counted {
 }
 
 impl Signs {
+    /// How this is hooked into the job's own loop.
+    pub(crate) fn hook(&self, hook: Hook) -> &'static str {
+        hook.in_words(self.job.training_loop)
+    }
+
     pub(crate) fn blank(class: Class, axis: Axis, meter: Meter) -> Signs {
         Signs {
             class,

@@ -7,6 +7,7 @@ use crate::units::show_bytes;
 use crate::verdict::{Axis, Class};
 
 use super::Statement;
+use super::hook::Hook;
 use super::playbook;
 use super::signs::Signs;
 
@@ -171,9 +172,10 @@ pub(crate) fn untested(signs: &Signs) -> Vec<Statement> {
         open.extend(say(
             "what the excursions are",
             format!(
-                "{} stay with each of {:.0} rises that nobody marked: LowtideCallback() tells evaluations and saves, or output at the time",
+                "{} stay with each of {:.0} rises that nobody marked: {} tells evaluations and saves, or output at the time",
                 show_bytes(driver.per_unit),
-                driver.units
+                driver.units,
+                signs.hook(Hook::Phases)
             ),
         ));
     }
@@ -181,7 +183,10 @@ pub(crate) fn untested(signs: &Signs) -> Vec<Statement> {
     if signs.axis != Axis::Step {
         open.extend(say(
             "what it grows with",
-            "steps are not known: the callback tells them, or output like `step 10/500`".to_owned(),
+            format!(
+                "steps are not known: {} tells them, or output like `step 10/500`",
+                signs.hook(Hook::Steps)
+            ),
         ));
     }
     if signs.job.libtorch && signs.job.trains {
@@ -207,9 +212,10 @@ fn whose_arena(signs: &Signs) -> Option<Statement> {
     say(
         "whose arena grows",
         format!(
-            "{} of the growth is anonymous memory outside malloc and Python, and {} all keep arenas there: pa.total_allocated_bytes() for Arrow, jcmd PID GC.heap_info for Java, torch's own count of tensors (LowtideCallback()) would tell",
+            "{} of the growth is anonymous memory outside malloc and Python, and {} all keep arenas there: pa.total_allocated_bytes() for Arrow, jcmd PID GC.heap_info for Java, torch's own count of tensors ({}) would tell",
             percent(share),
-            owners.join(", ")
+            owners.join(", "),
+            signs.hook(Hook::Counts)
         ),
     )
 }

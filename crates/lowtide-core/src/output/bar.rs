@@ -104,6 +104,11 @@ impl Bar {
     }
 }
 
+/// Lightning ends its bars with the number of its logger's version: `v_num=0`, `v_num: 0`.
+pub(super) fn is_lightnings(line: &str) -> bool {
+    line.contains(" v_num=") || line.contains(" v_num: ")
+}
+
 /// What comes in rounds that are no passes over the data.
 const ROUND_WORDS: [&str; 9] = [
     "round",

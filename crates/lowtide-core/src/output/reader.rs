@@ -2,7 +2,7 @@
 //! the answers into the step, the phase, the geometry and the number of steps. Fed by
 //! [`super::StepReader`].
 
-use super::bar::{Bar, Purpose};
+use super::bar::{self, Bar, Purpose};
 use super::choose::{Chooser, Counter, Meaning, Sighting};
 use super::epoch::{Known, Length};
 use super::lone_index::LoneIndex;
@@ -13,7 +13,7 @@ use super::round::LoopRound;
 use super::text::{jobs_own, may_tell};
 use super::trainer::{self, DictKind, LogDict, Settings};
 
-use crate::mark::{Geometry, Mark, MarkSource, Phase};
+use crate::mark::{Geometry, Mark, MarkSource, Phase, TrainingLoop};
 use crate::units::Micros;
 
 /// A length of an epoch is told anew when it changed by this share: each print of a part of an epoch
@@ -46,6 +46,8 @@ pub(super) struct LineReader {
     no_index: bool,
     /// The same without an epoch: `[25] loss=0.31`.
     lone_index: LoneIndex,
+    /// Whose output this is, from the first line on that only one of them prints.
+    training_loop: Option<TrainingLoop>,
     /// The step that the last line named; none if that was not looked for.
     printed: Option<Option<(u64, &'static str)>>,
 }
@@ -125,6 +127,9 @@ impl LineReader {
         let before = mark.clone();
         self.read(line, &mut mark);
         self.tell_length(&mut mark);
+        if mark != before {
+            mark.training_loop = self.training_loop;
+        }
         if std::mem::take(&mut self.only_result) {
             marks.push(Mark {
                 phase: Some(Phase::Eval),
@@ -151,10 +156,16 @@ impl LineReader {
             return;
         }
         if let Some(dict) = trainer::log_dict(line) {
+            if dict.trainers_own {
+                self.training_loop.get_or_insert(TrainingLoop::Trainer);
+            }
             self.dict(&dict, mark);
             return;
         }
         if let Some(bar) = Bar::parse(line) {
+            if self.training_loop.is_none() && bar::is_lightnings(line) {
+                self.training_loop = Some(TrainingLoop::Lightning);
+            }
             self.sighting(Sighting::of_bar(&bar), mark);
             return;
         }

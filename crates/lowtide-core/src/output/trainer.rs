@@ -13,6 +13,8 @@ pub(super) struct LogDict {
     pub part: Option<EpochPart>,
     pub step: Option<u64>,
     pub kind: DictKind,
+    /// Only Trainer prints such a one.
+    pub trainers_own: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +41,7 @@ pub(crate) fn log_dict(line: &str) -> Option<LogDict> {
         epoch,
         step,
         global_step,
+        learning_rate,
     ] = values(text);
     let kind = if train_runtime.is_some() {
         DictKind::Summary
@@ -57,11 +60,25 @@ pub(crate) fn log_dict(line: &str) -> Option<LogDict> {
             .or_else(|| number(global_step))
             .map(|v| v as u64),
         kind,
+        trainers_own: train_runtime.or(eval_runtime).is_some()
+            || is_trainers(loss, learning_rate, epoch),
     })
 }
 
+/// `loss`, `learning_rate` and last the `epoch`, which is a fraction or, in newer versions, a string. A loop that
+/// prints a dictionary of its own counts whole epochs, or names them first.
+fn is_trainers(loss: Option<&str>, rate: Option<&str>, epoch: Option<&str>) -> bool {
+    let (Some(loss), Some(rate), Some(epoch)) = (loss, rate, epoch) else {
+        return false;
+    };
+    // They all end where the line does: what is shorter begins later.
+    let in_order = loss.len() > rate.len() && rate.len() > epoch.len();
+    let value = epoch.split(',').next().unwrap_or(epoch);
+    in_order && (value.starts_with(['\'', '"']) || value.contains('.'))
+}
+
 /// What is asked of a dictionary.
-const KEYS: [&str; 7] = [
+const KEYS: [&str; 8] = [
     "train_runtime",
     "eval_loss",
     "eval_runtime",
@@ -69,6 +86,7 @@ const KEYS: [&str; 7] = [
     "epoch",
     "step",
     "global_step",
+    "learning_rate",
 ];
 
 /// What follows each of `'name':` in a printed dictionary, found in one pass over it.
@@ -201,10 +219,13 @@ mod tests {
                 epoch: Some(0.12),
                 part: Some(EpochPart::new(0.12, 2)),
                 step: None,
-                kind: DictKind::Train
+                kind: DictKind::Train,
+                trainers_own: true,
             })
         );
-        let quoted = log_dict("{'loss': '1.2', 'grad_norm': '0.3', 'epoch': '0.12'}");
+        let quoted = log_dict(
+            "{'loss': '1.2', 'grad_norm': '0.3', 'learning_rate': '2e-05', 'epoch': '0.12'}",
+        );
         assert_eq!(quoted, dict);
         let eval = log_dict("{'eval_loss': 0.9, 'eval_runtime': 1.2, 'epoch': 1.0}").unwrap();
         assert_eq!((eval.kind, eval.epoch), (DictKind::Eval, Some(1.0)));
@@ -222,6 +243,24 @@ mod tests {
         assert_eq!(twice.step, None);
         for line in ["{'a': 1}", "{\"loss_fn\": 3}", "loss: 3", "{'eval_bleu': 3"] {
             assert_eq!(log_dict(line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn dictionaries_of_other_loops_are_not_trainers() {
+        let own = |line| log_dict(line).unwrap().trainers_own;
+        assert!(own("{'eval_loss': 0.9, 'eval_runtime': 1.2, 'epoch': 1.0}"));
+        assert!(own(
+            "{'train_runtime': 60.1, 'train_loss': 0.4, 'epoch': 3.0}"
+        ));
+        for line in [
+            "{'loss': 1.2, 'epoch': 0.12}",
+            "{'loss': 1.2, 'learning_rate': 2e-05, 'epoch': 3}",
+            "{'loss': 1.2, 'learning_rate': 2e-05, 'epoch': 3, 'time': 1.5}",
+            "{'epoch': 0.5, 'loss': 1.2, 'learning_rate': 2e-05}",
+            "{'eval_loss': 0.9, 'epoch': 1.0}",
+        ] {
+            assert!(!own(line), "{line}");
         }
     }
 

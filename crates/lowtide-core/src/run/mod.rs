@@ -35,7 +35,7 @@ pub use track::ProcessTrack;
 use std::collections::BTreeMap;
 
 use crate::entry::{Entry, EventKind, Exit, Header};
-use crate::mark::{Geometry, MarkSource, Phase};
+use crate::mark::{Geometry, MarkSource, Phase, TrainingLoop};
 use crate::postmortem::PostMortem;
 use crate::process::{Member, ProcId, Role};
 use crate::sample::{Basis, Limit, Reading, Sample};
@@ -430,6 +430,11 @@ impl Run {
     /// The looks into one process, oldest first.
     pub fn looks(&self, id: ProcId) -> &[Taken] {
         self.looks.of(id)
+    }
+
+    /// Whose training loop it is, where the package or the output says so.
+    pub(crate) fn training_loop(&self) -> Option<TrainingLoop> {
+        self.steps.training_loop()
     }
 
     /// How the data is cut into steps, as far as marks or flags say.

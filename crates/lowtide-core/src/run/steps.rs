@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::look::Look;
-use crate::mark::{Geometry, Mark, MarkSource, Phase};
+use crate::mark::{Geometry, Mark, MarkSource, Phase, TrainingLoop};
 use crate::units::Micros;
 
 #[derive(Clone, Debug, Default)]
@@ -25,6 +25,9 @@ pub(super) struct Steps {
     /// As the loop itself tells it, and as its output shows it.
     told: Geometry,
     shown: Geometry,
+    /// The same of whose loop it is.
+    told_loop: Option<TrainingLoop>,
+    shown_loop: Option<TrainingLoop>,
 }
 
 /// One moment of the run, as a series needs it.
@@ -54,6 +57,14 @@ impl Steps {
                 }
             }
         }
+        match mark.source {
+            MarkSource::Callback => self.told_loop = mark.training_loop.or(self.told_loop),
+            // Nobody else writes that file.
+            MarkSource::TrainerState => self.shown_loop = Some(TrainingLoop::Trainer),
+            MarkSource::Output | MarkSource::Other => {
+                self.shown_loop = mark.training_loop.or(self.shown_loop)
+            }
+        }
         // The loop itself knows best; once it speaks, guesses from its output are ignored.
         let rank = |source: MarkSource| match source {
             MarkSource::Callback => 2,
@@ -68,6 +79,8 @@ impl Steps {
                 *self = Steps {
                     told: self.told,
                     shown: self.shown,
+                    told_loop: self.told_loop,
+                    shown_loop: self.shown_loop,
                     ..Steps::default()
                 };
             }
@@ -197,6 +210,10 @@ impl Steps {
 
     pub(super) fn source(&self) -> Option<MarkSource> {
         self.source
+    }
+
+    pub(super) fn training_loop(&self) -> Option<TrainingLoop> {
+        self.told_loop.or(self.shown_loop)
     }
 
     pub(super) fn geometry(&self) -> Geometry {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use lowtide_core::entry::{Cleanup, Entry, EventKind};
 use lowtide_core::look::{Breakdown, Cost, Cuda, Examiner, Look, LookWhy, Objects};
-use lowtide_core::mark::{Geometry, Mark, MarkSource, Phase};
+use lowtide_core::mark::{Geometry, Mark, MarkSource, Phase, TrainingLoop};
 use lowtide_core::process::ProcId;
 use lowtide_core::units::{Bytes, Micros};
 use serde::Deserialize;
@@ -32,6 +32,8 @@ struct Message {
     phase: Option<Phase>,
     examples: Option<u64>,
     geometry: Option<Geometry>,
+    #[serde(rename = "loop")]
+    training_loop: Option<String>,
     #[serde(default)]
     kind: Saying,
     look: Option<Counted>,
@@ -142,6 +144,10 @@ pub(crate) fn read(
             phase: message.phase,
             examples: message.examples,
             geometry: message.geometry,
+            training_loop: message
+                .training_loop
+                .as_deref()
+                .and_then(TrainingLoop::named),
         }),
         Saying::Look => Entry::Look(message.look?.into_look(at, who(pid)?)),
         Saying::Cleanup => Entry::Cleanup(Cleanup {
@@ -300,6 +306,22 @@ mod tests {
             r#""/y","#.repeat(90)
         );
         assert_eq!(told(many.as_bytes()).unwrap().saves.len(), MOST_FOLDERS);
+    }
+
+    #[test]
+    fn a_loop_that_is_not_known_here_leaves_the_mark() {
+        for (word, known) in [
+            ("trainer", Some(TrainingLoop::Trainer)),
+            ("lightning", Some(TrainingLoop::Lightning)),
+            ("plain", Some(TrainingLoop::Plain)),
+            ("of-2030", None),
+        ] {
+            let sent = format!(r#"{{"v":1,"pid":7,"step":3,"loop":"{word}"}}"#);
+            let Some(Entry::Mark(mark)) = read(sent.as_bytes(), 0, Micros(1), nobody) else {
+                panic!("no mark");
+            };
+            assert_eq!((mark.step, mark.training_loop), (Some(3), known), "{word}");
+        }
     }
 
     #[test]

@@ -262,7 +262,7 @@ fn name_shape(line: &mut Line, groups: &mut [Group], beside: &Beside) {
         let agree = line.pace.zip(group.pace).filter(|(a, b)| a.agrees_with(b));
         if agree.is_some() {
             line.growth.says += &format!(
-                "; the callback counted {} more such tensors in {}",
+                "; the package counted {} more such tensors in {}",
                 grouped(group.more as u64),
                 beside.over(group.units)
             );

@@ -1,4 +1,4 @@
-//! Tensors by device, dtype and shape, as the callback counted them.
+//! Tensors by device, dtype and shape, as the package counted them.
 
 use crate::look::By;
 use crate::units::show_bytes;
@@ -67,7 +67,7 @@ fn group(name: &str, each: f64, pair: &Pair, growth: &BreakdownGrowth, beside: &
         let units = last.units - first.units;
         let mut line = beside.tell(tensors, more as f64, units, pace, each);
         let size = show_bytes(each);
-        line.says += &format!(", {size} each, as the callback counted");
+        line.says += &format!(", {size} each, as the package counted");
         line.shape = Some(own_name(name).to_owned());
         line
     });

@@ -102,7 +102,7 @@ fn a_shape_is_named_only_where_somebody_counted_one() {
         said(&looks, |_| ()),
         [
             "+1,899 blocks of 131,072 B in 1,888 steps: one a step, the size of float32[64x512]; \
-          the callback counted 1,860 more such tensors in 1,860 steps"
+          the package counted 1,860 more such tensors in 1,860 steps"
         ]
     );
     // Blocks that are mappings of their own are known to a page.
@@ -113,7 +113,7 @@ fn a_shape_is_named_only_where_somebody_counted_one() {
         said(&looks, |_| ()),
         [
             "+1,899 blocks of 131 kB to 135 kB, each mapped by itself in 1,888 steps: one a step, the size of \
-          float32[64x512]; the callback counted 1,860 more such tensors in 1,860 steps"
+          float32[64x512]; the package counted 1,860 more such tensors in 1,860 steps"
         ]
     );
 }
@@ -126,14 +126,14 @@ fn counts_that_disagree_are_told_apart() {
         said(&looks, |_| ()),
         [
             "+1,899 blocks of 131,072 B in 1,888 steps: one a step, the size of float32[64x512]",
-            "+930 tensors float32[64x512] in 1,860 steps: one every 2 steps, 131 kB each, as the callback counted"
+            "+930 tensors float32[64x512] in 1,860 steps: one every 2 steps, 131 kB each, as the package counted"
         ]
     );
     // Without looks from outside the callback speaks for itself.
     assert_eq!(
         said(&[inside(20, 40), inside(1880, 1900)], |_| ()),
         [
-            "+1,860 tensors float32[64x512] in 1,860 steps: one a step, 131 kB each, as the callback counted"
+            "+1,860 tensors float32[64x512] in 1,860 steps: one a step, 131 kB each, as the package counted"
         ]
     );
 }

@@ -6,6 +6,7 @@ use crate::look::MemoryClass;
 use crate::units::show_bytes;
 use crate::verdict::{BoundKind, Class, Meter};
 
+use super::super::hook::Hook;
 use super::super::signs::{EpochSign, Signs};
 use super::KnownCause;
 use super::experiment::{Expect, Recipe, To, Trial};
@@ -154,10 +155,15 @@ fn first_touch(signs: &Signs) -> Vec<Sign> {
             .bound
             .as_ref()
             .is_some_and(|bound| bound.kind == BoundKind::Epoch);
+        let hook = signs.hook(Hook::Counts);
         return vec![unknown(if by_time {
-            "growth ended with an epoch, but nothing counts the examples: the callback does, or output like `step 10/500`"
+            format!(
+                "growth ended with an epoch, but nothing counts the examples: {hook} does, or output like `step 10/500`"
+            )
         } else {
-            "the length of an epoch is not known: --examples, --batch and --accumulate tell it, or the callback"
+            format!(
+                "the length of an epoch is not known: --examples, --batch and --accumulate tell it, or {hook}"
+            )
         })];
     };
     let later = if signs.after() >= SEEN * epoch.steps {

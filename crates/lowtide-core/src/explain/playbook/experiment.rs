@@ -1,15 +1,19 @@
 //! The experiment of an entry: what to change, as data, and what to expect. `lowtide explain` makes a line for
 //! a shell of it where the job's command is known; a program can carry it out from the data alone.
 
+use super::super::hook::Hook;
 use super::super::signs::{JobSigns, Signs};
 use super::super::{Change, Experiment};
 
 /// An entry's experiment, before the job is known.
 pub(crate) struct Trial {
+    /// [`HOOK`] stands for the hook of a [`Recipe::Hook`], as it is written in the job's loop.
     pub says: &'static str,
     pub change: Recipe,
     pub expect: Expect,
 }
+
+const HOOK: &str = "{hook}";
 
 /// What is changed about the job.
 pub(crate) enum Recipe {
@@ -25,8 +29,8 @@ pub(crate) enum Recipe {
     Setting(&'static str, To),
     /// A file of the job's cgroup.
     Cgroup(&'static str, To),
-    /// A callback of the Python package, for the trainer.
-    Hook(&'static str),
+    /// Something of the Python package, in the loop.
+    Hook(Hook),
     /// Only who knows the code can make it.
     Code,
     /// Nothing is changed, and the job is looked at with another tool; by this command, if one is enough.
@@ -75,7 +79,10 @@ impl Trial {
     pub(crate) fn on(&self, signs: &Signs) -> Experiment {
         let changes = self.change.of(&signs.job);
         Experiment {
-            says: self.says.to_owned(),
+            says: match self.change {
+                Recipe::Hook(hook) => self.says.replace(HOOK, signs.hook(hook)),
+                _ => self.says.to_owned(),
+            },
             command: command(&signs.job, &changes, &self.change.arm()),
             changes,
             expect: match self.expect {
@@ -118,8 +125,11 @@ impl Recipe {
                 file: (*file).to_owned(),
                 to: to.in_words().to_owned(),
             }],
-            Recipe::Hook(callback) => vec![Change::Hook {
-                callback: (*callback).to_owned(),
+            Recipe::Hook(hook) => vec![match hook.callback(job.training_loop) {
+                Some(callback) => Change::Hook {
+                    callback: callback.to_owned(),
+                },
+                None => Change::Code,
             }],
             Recipe::Code => vec![Change::Code],
             Recipe::Probe(command) => vec![Change::Probe {
@@ -240,6 +250,8 @@ fn quoted(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mark::TrainingLoop;
+    use crate::verdict::{Axis, Class, Meter};
 
     fn job(command: &str) -> JobSigns {
         JobSigns {
@@ -298,12 +310,39 @@ mod tests {
         assert_eq!(made(&half, &job("train.py --examples all")).1, None);
         for recipe in [
             Recipe::Code,
-            Recipe::Hook("LowtideCallback()"),
+            Recipe::Hook(Hook::Counts),
             Recipe::Cgroup("memory.swap.max", To::Value("0")),
             Recipe::Probe(&[]),
         ] {
             let (changes, line) = made(&recipe, &job("train.py"));
             assert_eq!((changes.len(), line), (1, None));
+        }
+    }
+
+    #[test]
+    fn a_hook_is_a_callback_only_where_the_loop_takes_it() {
+        let trial = Trial {
+            says: "{hook}: it says what was freed",
+            change: Recipe::Hook(Hook::Collects),
+            expect: Expect::Says(""),
+        };
+        let on = |known| {
+            let mut signs = Signs::blank(Class::Leak, Axis::Step, Meter::Anon);
+            signs.job.training_loop = known;
+            trial.on(&signs)
+        };
+        let trainer = on(Some(TrainingLoop::Trainer));
+        let callback = "lowtide.cleanup.MemoryCleanup(every=10, trim=False)".to_owned();
+        assert_eq!(trainer.changes, [Change::Hook { callback }]);
+        assert!(trainer.says.starts_with("callbacks=[lowtide.cleanup"));
+        for known in [
+            Some(TrainingLoop::Lightning),
+            Some(TrainingLoop::Plain),
+            None,
+        ] {
+            let experiment = on(known);
+            assert_eq!(experiment.changes, [Change::Code]);
+            assert!(experiment.says.contains("cleanup.step("));
         }
     }
 

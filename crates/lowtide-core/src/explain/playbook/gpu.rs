@@ -3,6 +3,7 @@
 use crate::units::show_bytes;
 use crate::verdict::Meter;
 
+use super::super::hook::Hook;
 use super::super::signs::Signs;
 use super::KnownCause;
 use super::experiment::{Expect, Recipe, Trial};
@@ -104,8 +105,9 @@ fn gpu(signs: &Signs, tell: impl Fn(f64, f64, f64) -> Sign) -> Vec<Sign> {
         (Some(used), Some((reserved, allocated))) if used > 0.0 => {
             vec![tell(used, reserved, allocated)]
         }
-        _ => vec![unknown(
-            "torch's own counters are not there: lowtide.hf.LowtideCallback() sends them",
-        )],
+        _ => vec![unknown(format!(
+            "torch's own counters are not there: {} sends them",
+            signs.hook(Hook::Counts)
+        ))],
     }
 }

@@ -4,6 +4,7 @@ use crate::judge::words::percent;
 use crate::look::{MemoryClass, Pool};
 use crate::units::show_bytes;
 
+use super::super::hook::Hook;
 use super::super::signs::{ReservedSign, Signs};
 use super::KnownCause;
 use super::experiment::{Expect, Recipe, Trial};
@@ -35,7 +36,7 @@ pub(super) const CAUSES: &[KnownCause] = &[
         unseen: false,
         signature: freed_but_held,
         experiment: Trial {
-            says: "the same job with two arenas and early trimming (lowtide.cleanup.MemoryCleanup(trim=True) measures a trim)",
+            says: "the same job with two arenas and early trimming (lowtide.cleanup measures a trim)",
             change: Recipe::Env(&[
                 ("MALLOC_ARENA_MAX", "2"),
                 ("MALLOC_TRIM_THRESHOLD_", "131072"),
@@ -88,8 +89,8 @@ pub(super) const CAUSES: &[KnownCause] = &[
         unseen: false,
         signature: loaded_first,
         experiment: Trial {
-            says: "lowtide.cleanup: one trim right after loading",
-            change: Recipe::Hook("lowtide.cleanup.MemoryCleanup(trim=True)"),
+            says: "lowtide.cleanup.MemoryCleanup(gc=False).clean() once, right after loading: it trims",
+            change: Recipe::Code,
             expect: Expect::Says("memory falls by about the model's size"),
         },
     },
@@ -104,8 +105,8 @@ pub(super) const CAUSES: &[KnownCause] = &[
         unseen: false,
         signature: python_objects,
         experiment: Trial {
-            says: "LowtideCallback(tracemalloc=Window(20, 40)) names the lines of code whose objects stayed",
-            change: Recipe::Hook("lowtide.hf.LowtideCallback(tracemalloc=Window(20, 40))"),
+            says: "{hook}: it names the lines of code whose objects stayed",
+            change: Recipe::Hook(Hook::Lines),
             expect: Expect::Says("one line leads"),
         },
     },
@@ -162,11 +163,14 @@ fn freed_but_held(signs: &Signs) -> Vec<Sign> {
         )];
     }
     let Some(memory) = signs.mapped() else {
-        return vec![unknown(if signs.recorded {
-            "no two looks into the process; lowtide.cleanup.MemoryCleanup(trim=True) would tell"
+        return vec![if signs.recorded {
+            unknown(format!(
+                "no two looks into the process; this would tell: {}",
+                signs.hook(Hook::Trims)
+            ))
         } else {
-            BARE
-        })];
+            unknown(BARE)
+        }];
     };
     let between = signs.share(&FREED);
     let freed = signs.freed.unwrap_or(0.0);
@@ -327,7 +331,8 @@ fn small_objects(signs: &Signs) -> Sign {
     let blocks = signs.share(&MALLOC_IN_USE).unwrap_or(1.0);
     match key {
         Sign::Not(says) if blocks >= FLAT => doubt(format!(
-            "{says}; Python objects above 512 bytes are malloc blocks too: LowtideCallback() counts them by type"
+            "{says}; Python objects above 512 bytes are malloc blocks too: {} counts them by type",
+            signs.hook(Hook::Counts)
         )),
         key => key,
     }

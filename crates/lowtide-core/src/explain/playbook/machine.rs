@@ -4,6 +4,7 @@ use crate::look::MemoryClass;
 use crate::units::show_bytes;
 use crate::verdict::Class;
 
+use super::super::hook::Hook;
 use super::super::signs::Signs;
 use super::KnownCause;
 use super::experiment::{Expect, Recipe, To, Trial};
@@ -38,8 +39,8 @@ pub(super) const CAUSES: &[KnownCause] = &[
         unseen: false,
         signature: cycles,
         experiment: Trial {
-            says: "callbacks=[lowtide.cleanup.MemoryCleanup(every=10, trim=False)]: it says what each gc.collect() freed",
-            change: Recipe::Hook("lowtide.cleanup.MemoryCleanup(every=10, trim=False)"),
+            says: "{hook}: it says what each gc.collect() freed",
+            change: Recipe::Hook(Hook::Collects),
             expect: Expect::Says("collections free as much as the teeth are high"),
         },
     },
@@ -58,8 +59,8 @@ pub(super) const CAUSES: &[KnownCause] = &[
         unseen: false,
         signature: slow_collector,
         experiment: Trial {
-            says: "callbacks=[lowtide.cleanup.MemoryCleanup(every=10, trim=False)], which calls gc.collect(), or the same job with Python 3.14.5 or 3.13",
-            change: Recipe::Hook("lowtide.cleanup.MemoryCleanup(every=10, trim=False)"),
+            says: "{hook}: it calls gc.collect(); or the same job with Python 3.14.5 or 3.13",
+            change: Recipe::Hook(Hook::Collects),
             expect: Expect::Says(
                 "memory comes back with each call; with the other Python the growth is gone",
             ),
@@ -153,13 +154,15 @@ pub(super) const CAUSES: &[KnownCause] = &[
 fn cycles(signs: &Signs) -> Vec<Sign> {
     match collections(signs) {
         Some(sign) => vec![sign],
-        _ if signs.course.teeth => vec![unknown(
-            "it rises and falls like a saw, but who frees it was not measured: lowtide.cleanup.MemoryCleanup(gc=True) would tell",
-        )],
+        _ if signs.course.teeth => vec![unknown(format!(
+            "it rises and falls like a saw, but who frees it was not measured; this would tell: {}",
+            signs.hook(Hook::Collects)
+        ))],
         _ if signs.class == Class::Spikes => vec![doubt("no saw-teeth")],
-        _ => vec![unknown(
-            "gc.collect() was not tried: lowtide.cleanup.MemoryCleanup(gc=True) would tell",
-        )],
+        _ => vec![unknown(format!(
+            "gc.collect() was not tried; this would tell: {}",
+            signs.hook(Hook::Collects)
+        ))],
     }
 }
 

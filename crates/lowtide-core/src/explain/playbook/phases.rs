@@ -1,9 +1,11 @@
 //! What evaluations, saves, log calls and tools on the side take or keep.
 
 use crate::look::MemoryClass;
+use crate::mark::TrainingLoop;
 use crate::units::show_bytes;
 use crate::verdict::Axis;
 
+use super::super::hook::Hook;
 use super::super::signs::{PhaseExcursion, Signs};
 use super::KnownCause;
 use super::experiment::{Expect, Recipe, To, Trial};
@@ -126,8 +128,8 @@ pub(super) const CAUSES: &[KnownCause] = &[
         unseen: false,
         signature: metric_lists,
         experiment: Trial {
-            says: "LowtideCallback() counts objects by type: look at what grew at the end",
-            change: Recipe::Hook("lowtide.hf.LowtideCallback()"),
+            says: "{hook} counts objects by type: look at what grew at the end",
+            change: Recipe::Hook(Hook::Counts),
             expect: Expect::Says("dict, float or list lead"),
         },
     },
@@ -236,7 +238,7 @@ fn loggers(signs: &Signs) -> Vec<Sign> {
         if !signs.job.libtorch {
             return Vec::new();
         }
-        unknown("log calls were not told: LowtideCallback() does")
+        unknown(untold_logs(signs))
     } else if signs.may_be_driven_by("log") {
         unknown("log calls came as regularly as steps: log ten times as rarely to part them")
     } else {
@@ -244,6 +246,17 @@ fn loggers(signs: &Signs) -> Vec<Sign> {
         doubt("growth does not come with log calls: the same job without its loggers would tell")
     };
     vec![key, goes_on(signs)]
+}
+
+/// Only Trainer has a callback for its log calls.
+fn untold_logs(signs: &Signs) -> String {
+    match signs.job.training_loop {
+        Some(TrainingLoop::Trainer) => {
+            let callback = signs.hook(Hook::Counts);
+            format!("log calls were not told: {callback} does")
+        }
+        _ => "log calls were not told: the same job without its loggers would tell".to_owned(),
+    }
 }
 
 fn metric_lists(signs: &Signs) -> Vec<Sign> {
@@ -254,7 +267,10 @@ fn metric_lists(signs: &Signs) -> Vec<Sign> {
         Sign::Seen(_) if signs.course.rate < METRICS => of_a_leak(
             signs,
             format!("{} a step", show_bytes(signs.course.rate)),
-            "so does any small cache until it is full: LowtideCallback() counts objects by type",
+            &format!(
+                "so does any small cache until it is full: {} counts objects by type",
+                signs.hook(Hook::Counts)
+            ),
         ),
         Sign::Seen(_) => {
             let says = format!(

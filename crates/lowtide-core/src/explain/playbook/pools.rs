@@ -6,6 +6,7 @@ use crate::judge::words::percent;
 use crate::look::{MemoryClass, Pool};
 use crate::units::show_bytes;
 
+use super::super::hook::Hook;
 use super::super::signs::Signs;
 use super::KnownCause;
 use super::experiment::{Expect, Recipe, To, Trial};
@@ -76,9 +77,12 @@ pub(super) const CAUSES: &[KnownCause] = &[
         experiment: Trial {
             says: "the same job with freed pages given back at once",
             change: Recipe::Env(&[("MIMALLOC_PURGE_DELAY", "0")]),
-            expect: Expect::Says(
-                "a lower floor: it was freed but held; the same growth: tensors are kept (LowtideCallback() counts them)",
-            ),
+            expect: Expect::Here(|signs| {
+                format!(
+                    "a lower floor: it was freed but held; the same growth: tensors are kept ({} counts them)",
+                    signs.hook(Hook::Counts)
+                )
+            }),
         },
     },
     KnownCause {

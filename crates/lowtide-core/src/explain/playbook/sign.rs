@@ -5,6 +5,7 @@ use crate::look::MemoryClass;
 use crate::units::show_bytes;
 use crate::verdict::Class;
 
+use super::super::hook::Hook;
 use super::super::signs::{ReservedSign, Signs};
 
 /// A kind of memory carries the growth from this share on.
@@ -111,7 +112,6 @@ pub(super) fn of_a_leak(signs: &Signs, says: String, part: &str) -> Sign {
 pub(super) const BARE: &str =
     "a bare log shows one number; `lowtide run -- …` records what would tell";
 const NO_LOOKS: &str = "no two whole looks into the process show where the bytes are";
-const NO_TENSORS: &str = "tensors were not counted: lowtide.hf.LowtideCallback() does";
 
 /// It has not stopped, and no end is in sight.
 pub(super) fn not_ended(signs: &Signs) -> Sign {
@@ -223,12 +223,18 @@ pub(super) enum Tensors {
     Graphs(String),
     Grow(String),
     Flat(String),
-    Unknown(&'static str),
+    Unknown(String),
 }
 
 pub(super) fn tensors(signs: &Signs) -> Tensors {
     let Some(counted) = &signs.objects else {
-        return Tensors::Unknown(if signs.recorded { NO_TENSORS } else { BARE });
+        return Tensors::Unknown(match signs.recorded {
+            true => format!(
+                "tensors were not counted: {} does",
+                signs.hook(Hook::Counts)
+            ),
+            false => BARE.to_owned(),
+        });
     };
     let (first, last) = (&counted.span.first, &counted.span.last);
     let bytes = last.host_bytes - first.host_bytes;
@@ -246,7 +252,7 @@ pub(super) fn tensors(signs: &Signs) -> Tensors {
         counted.looks
     );
     if counted.held <= 0.0 {
-        return Tensors::Unknown("nothing grew between the looks from inside");
+        return Tensors::Unknown("nothing grew between the looks from inside".to_owned());
     }
     if graphs >= GRAPHS_A_STEP * steps {
         let told = format!("{told}, {graphs:.0} more of them with a graph");
@@ -261,7 +267,7 @@ pub(super) fn tensors(signs: &Signs) -> Tensors {
             show_bytes(counted.held)
         ));
     }
-    Tensors::Unknown("tensors took a part of the growth, neither most of it nor none")
+    Tensors::Unknown("tensors took a part of the growth, neither most of it nor none".to_owned())
 }
 
 /// Of a process with torch.

@@ -4,6 +4,7 @@ use crate::judge::words::{percent, place};
 use crate::units::show_bytes;
 use crate::verdict::{Axis, Class};
 
+use super::super::hook::Hook;
 use super::super::signs::Signs;
 use super::KnownCause;
 use super::experiment::{Expect, Recipe, To, Trial};
@@ -212,9 +213,10 @@ fn pinned(signs: &Signs) -> Vec<Sign> {
             },
         ],
         // Blocks of malloc can be pinned as they are.
-        _ if registers_blocks(signs) => vec![doubt(
-            "PYTORCH_CUDA_ALLOC_CONF has ordinary memory pinned: torch's own count would tell (LowtideCallback())",
-        )],
+        _ if registers_blocks(signs) => vec![doubt(format!(
+            "PYTORCH_CUDA_ALLOC_CONF has ordinary memory pinned: torch's own count would tell ({})",
+            signs.hook(Hook::Counts)
+        ))],
         Some(_) => vec![not("no /dev/zero or device mapping grew")],
         None => match &signs.levels {
             Some(levels) if levels.last.shmem - levels.first.shmem < FLAT * signs.course.grew => {

@@ -81,6 +81,7 @@ fn leak() -> Signs {
         command: ["python", "train.py", "--examples", "80", "--num-workers=2"]
             .map(str::to_owned)
             .to_vec(),
+        training_loop: None,
         role: "trainer".to_owned(),
         argv: "python train.py".to_owned(),
         env: Vec::new(),
