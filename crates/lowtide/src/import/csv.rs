@@ -1,6 +1,7 @@
 //! Tables in text: comma, semicolon, tab, bar or blank between cells, with or without a header.
 
-use super::table::{Cell, Place, plans};
+use super::marks::Marks;
+use super::table::{Cell, Holds, Place, plans};
 use super::tables::Tables;
 use super::{Feed, ImportError, Imported, Options};
 
@@ -9,8 +10,11 @@ use super::{Feed, ImportError, Imported, Options};
 pub(super) struct Shape {
     delimiter: u8,
     header: Option<Vec<String>>,
-    /// Per column: numbers, sizes or moments in most rows.
-    numeric: Vec<bool>,
+    /// Per column.
+    holds: Vec<Holds>,
+    marks: Marks,
+    /// A table of Markdown, with text around it: it ends where its lines do.
+    framed: bool,
 }
 
 /// How many lines are looked at to recognise a table.
@@ -19,9 +23,20 @@ const SAMPLE: usize = 50;
 /// A table has numbers (or moments) in this share of its rows; a log does not.
 const REGULAR: f64 = 0.8;
 
+/// A column that is empty in most rows, as loggers leave it that write each value on a row of its own, holds at least
+/// so many numbers.
+const SPARSE: usize = 3;
+
 /// Tells a table from a log by its first lines.
 pub(super) fn shape(start: &[u8]) -> Option<Shape> {
     let text = String::from_utf8_lossy(start);
+    if let Some(lines) = markdown(&text) {
+        let shape = shape_with(&lines, b'|')?;
+        return Some(Shape {
+            framed: true,
+            ..shape
+        });
+    }
     let mut lines: Vec<&str> = text
         .lines()
         .filter(|l| !is_comment(l))
@@ -37,6 +52,41 @@ pub(super) fn shape(start: &[u8]) -> Option<Shape> {
         .or_else(|| single_column(&lines))
 }
 
+/// The head and the rows of the table in a text of Markdown.
+fn markdown(text: &str) -> Option<Vec<&str>> {
+    let mut lines = text.lines().map(str::trim);
+    let mut head = "";
+    loop {
+        let line = lines.next()?;
+        if is_rule(line) {
+            break;
+        }
+        head = line;
+    }
+    let rows = lines.take_while(|line| line.starts_with('|')).take(SAMPLE);
+    let table = std::iter::once(head).chain(rows);
+    head.starts_with('|').then(|| table.collect())
+}
+
+/// Of two tables in one text nobody said which is meant.
+pub(super) fn refuse_several(start: &[u8]) -> Result<(), ImportError> {
+    let text = String::from_utf8_lossy(start);
+    match text.lines().filter(|line| is_rule(line)).count() {
+        0 | 1 => Ok(()),
+        several => Err(ImportError::new(format!("it holds {several} tables"))
+            .hint("give the one to judge in a file of its own")),
+    }
+}
+
+/// `|---:|:---|`, which stands below the head of a table. One cell alone is the frame of a box, as torch draws it.
+fn is_rule(line: &str) -> bool {
+    const BARS: usize = 3;
+    let line = line.trim();
+    let marks = |b: u8| matches!(b, b'|' | b'-' | b':' | b' ');
+    let cells = line.matches('|').count() >= BARS;
+    line.starts_with('|') && cells && line.contains("--") && line.bytes().all(marks)
+}
+
 fn shape_with(lines: &[&str], delimiter: u8) -> Option<Shape> {
     let first: Vec<String> = cells(lines.first()?, delimiter)
         .map(str::to_owned)
@@ -44,7 +94,14 @@ fn shape_with(lines: &[&str], delimiter: u8) -> Option<Shape> {
     if first.len() < 2 {
         return None;
     }
-    let is_number = |cell: &str| number(cell, delimiter).is_some() || Place::parse(cell).is_some();
+    let marks = match delimiter {
+        b',' => Marks::Point,
+        _ => Marks::of(lines.iter().flat_map(|line| cells(line, delimiter))),
+    };
+    let is_number = |cell: &str| {
+        matches!(number(cell, marks), Some(c) if !matches!(c, Cell::Empty))
+            || place(cell, marks).is_some()
+    };
     // A header has no numbers in it.
     let header = first.iter().all(|c| !is_number(c)).then_some(first);
     let rows = &lines[usize::from(header.is_some())..];
@@ -52,9 +109,7 @@ fn shape_with(lines: &[&str], delimiter: u8) -> Option<Shape> {
         || cells(rows.first().unwrap_or(&""), delimiter).count(),
         Vec::len,
     );
-    let mut counts = vec![0usize; width];
-    // Sizes are not negative, and neither are steps and times.
-    let mut negative = vec![false; width];
+    let mut columns = vec![Seen::default(); width];
     let mut regular = 0;
     for row in rows {
         let row: Vec<&str> = cells(row, delimiter).collect();
@@ -71,23 +126,69 @@ fn shape_with(lines: &[&str], delimiter: u8) -> Option<Shape> {
             };
         if fits {
             regular += 1;
-            for (at, cell) in row.iter().enumerate() {
-                counts[at] += usize::from(is_number(cell));
-                negative[at] |= cell.starts_with('-') && is_number(cell);
+            for (column, cell) in columns.iter_mut().zip(&row) {
+                column.take(cell, is_number(cell), marks);
             }
         }
     }
     if rows.is_empty() || (regular as f64) < REGULAR * rows.len() as f64 {
         return None;
     }
-    let numeric: Vec<bool> = (0..width)
-        .map(|at| counts[at] * 2 > regular && !negative[at])
-        .collect();
-    numeric.contains(&true).then_some(Shape {
+    let holds: Vec<Holds> = columns.iter().map(|column| column.holds(regular)).collect();
+    let any = holds.iter().any(|holds| *holds != Holds::Nothing);
+    any.then_some(Shape {
         delimiter,
         header,
-        numeric,
+        holds,
+        marks,
+        framed: false,
     })
+}
+
+/// What the first rows have in one column.
+#[derive(Clone, Debug, Default)]
+struct Seen {
+    filled: usize,
+    numbers: usize,
+    /// Those of them that are dates or clocks, the first, and whether another came.
+    moments: usize,
+    first: Option<f64>,
+    moves: bool,
+    /// The last number, and how often it came again at once.
+    last: Option<f64>,
+    again: usize,
+    /// Sizes are not negative, and neither are steps and times.
+    negative: bool,
+}
+
+impl Seen {
+    fn take(&mut self, cell: &str, is_number: bool, marks: Marks) {
+        self.filled += usize::from(!cell.is_empty());
+        self.numbers += usize::from(is_number);
+        self.negative |= is_number && cell.starts_with('-');
+        match place(cell, marks) {
+            Some(Place::Date(moment)) => {
+                self.moments += 1;
+                self.moves |= *self.first.get_or_insert(moment) != moment;
+            }
+            Some(Place::Number(number)) => {
+                self.again += usize::from(self.last.replace(number) == Some(number));
+            }
+            None => {}
+        }
+    }
+
+    fn holds(&self, rows: usize) -> Holds {
+        match self {
+            _ if self.negative => Holds::Nothing,
+            _ if self.moments * 2 > rows && self.moves => Holds::Moments,
+            _ if self.moments * 2 > rows => Holds::OneMoment,
+            _ if self.numbers * 2 > rows && self.again * 2 > rows => Holds::Runs,
+            _ if self.numbers * 2 > rows => Holds::Numbers,
+            _ if self.numbers >= SPARSE && self.numbers * 2 > self.filled => Holds::SomeNumbers,
+            _ => Holds::Nothing,
+        }
+    }
 }
 
 /// One number per line, perhaps under a name.
@@ -102,7 +203,9 @@ fn single_column(lines: &[&str]) -> Option<Shape> {
     (numbers > 0 && numbers as f64 >= REGULAR * rows.len() as f64).then_some(Shape {
         delimiter: b'\n',
         header,
-        numeric: vec![true],
+        holds: vec![Holds::Numbers],
+        marks: Marks::Point,
+        framed: false,
     })
 }
 
@@ -113,7 +216,7 @@ pub(super) fn read(
     options: &Options,
 ) -> Result<Vec<Imported>, ImportError> {
     let names = names(shape, options)?;
-    let plans = plans(names, &shape.numeric, options)?;
+    let plans = plans(names, &shape.holds, options)?;
     let (x, seconds, owner) = (plans[0].x, plans[0].seconds, plans[0].owner);
     let columns: Vec<usize> = plans.iter().map(|plan| plan.value).collect();
     let last = [x, seconds, owner].into_iter().flatten();
@@ -121,10 +224,14 @@ pub(super) fn read(
     let mut tables = Tables::new(plans);
     let mut values: Vec<Option<Cell>> = Vec::with_capacity(columns.len());
     let mut header_left = shape.header.is_some();
+    let mut frame = Frame::default();
     feed.each_line(|line| {
         let Ok(line) = std::str::from_utf8(line) else {
             return tables.skip();
         };
+        if shape.framed && !frame.has(line) {
+            return;
+        }
         if is_comment(line) || std::mem::take(&mut header_left) {
             return;
         }
@@ -132,13 +239,13 @@ pub(super) fn read(
         values.clear();
         for (i, cell) in cells(line, shape.delimiter).enumerate().take(last + 1) {
             if Some(i) == x {
-                at_x = place(cell, shape.delimiter);
+                at_x = place(cell, shape.marks);
             }
             if Some(i) == seconds {
-                at_seconds = place(cell, shape.delimiter);
+                at_seconds = place(cell, shape.marks);
             }
             if columns.get(values.len()) == Some(&i) {
-                values.push(number(cell, shape.delimiter));
+                values.push(number(cell, shape.marks));
             }
             if Some(i) == owner {
                 whose = Some(cell);
@@ -155,7 +262,7 @@ fn names(shape: &Shape, options: &Options) -> Result<Vec<String>, ImportError> {
     if let Some(names) = &shape.header {
         return Ok(names.clone());
     }
-    match shape.numeric.len() {
+    match shape.holds.len() {
         1 => Ok(vec!["value".to_owned()]),
         2 => Ok(vec!["t".to_owned(), "value".to_owned()]),
         n if options.column.is_some() => {
@@ -211,22 +318,34 @@ fn cells(line: &str, delimiter: u8) -> impl Iterator<Item = &str> {
     })
 }
 
-/// A number, a size, or a number with a decimal comma where the comma does not separate cells.
-fn number(cell: &str, delimiter: u8) -> Option<Cell> {
-    if let Ok(value) = cell.parse::<f64>() {
-        return Some(Cell::Number(value));
-    }
-    match decimal_comma(cell, delimiter) {
-        Some(cell) => Cell::parse(&cell),
-        None => Cell::parse(cell),
+/// A number or a size.
+fn number(cell: &str, marks: Marks) -> Option<Cell> {
+    match cell {
+        "" => Some(Cell::Empty),
+        cell => Cell::parse(&marks.plain(cell)?),
     }
 }
 
-fn place(cell: &str, delimiter: u8) -> Option<Place> {
-    Place::parse(cell).or_else(|| Place::parse(&decimal_comma(cell, delimiter)?))
+fn place(cell: &str, marks: Marks) -> Option<Place> {
+    Place::parse(&marks.plain(cell)?)
 }
 
-fn decimal_comma(cell: &str, delimiter: u8) -> Option<String> {
-    let comma = delimiter != b',' && cell.matches(',').count() == 1 && !cell.contains('.');
-    comma.then(|| cell.replace(',', "."))
+/// Where in a text the lines of its table are: from the head above the first rule to the first line that is none.
+#[derive(Default)]
+struct Frame {
+    in_rows: bool,
+    ended: bool,
+}
+
+impl Frame {
+    fn has(&mut self, line: &str) -> bool {
+        let framed = line.trim_start().starts_with('|');
+        self.ended |= self.in_rows && !framed;
+        if self.ended || !framed {
+            return false;
+        }
+        let rule = is_rule(line);
+        self.in_rows |= rule;
+        !rule
+    }
 }

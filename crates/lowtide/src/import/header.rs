@@ -79,7 +79,9 @@ pub(super) fn column(name: &str) -> Column {
         words.push("percent".to_owned());
     }
     let has = |list: &[&str]| words.iter().any(|w| list.contains(&w.as_str()));
-    if name.ends_with("__MIN") || name.ends_with("__MAX") {
+    // nvidia-smi's share of time in which the memory was busy is none of its size.
+    let busy = name.contains("utilization.memory");
+    if busy || name.ends_with("__MIN") || name.ends_with("__MAX") {
         return Column::Beside;
     }
     if has(&["pid", "rank", "process", "hostname", "host"])
@@ -104,10 +106,12 @@ pub(super) fn column(name: &str) -> Column {
         "batch",
         "update",
         "updates",
+        "schritt",
+        "schritte",
     ]) {
         return Column::Step;
     }
-    if has(&["epoch", "epochs"]) {
+    if has(&["epoch", "epochs", "epoche"]) {
         return Column::Epoch;
     }
     let unit = words.iter().rev().find_map(|w| seconds(w));
@@ -122,7 +126,12 @@ pub(super) fn column(name: &str) -> Column {
         "at",
         "clock",
         "uptime",
-    ]) {
+        "zeit",
+        "uhrzeit",
+        "datum",
+        "zeitstempel",
+    ]) && !has(&["percent"])
+    {
         return Column::Time(unit);
     }
     if unit.is_some() && words.len() == 1 {
@@ -249,6 +258,11 @@ mod tests {
             ("process_memory_mb", (Meter::Memory, Some(1e6))),
             ("bytes", (Meter::Memory, Some(1.0))),
             ("rss_after_save_mb", (Meter::Rss, Some(1e6))),
+            ("Arbeitsspeicher (MB)", (Meter::Memory, Some(1e6))),
+            (
+                "\\\\BOX\\Process(python)\\Working Set",
+                (Meter::Memory, None),
+            ),
             ("cuda memory allocated (MB)", (Meter::Gpu, Some(1e6))),
             ("run-7 - system/proc.memory.rssMB", (Meter::Rss, Some(1e6))),
         ] {
@@ -270,6 +284,9 @@ mod tests {
             "loss",
             "vms",
             "free",
+            "replay memory",
+            "Working Set Peak",
+            "Speicher gesamt (MB)",
         ] {
             assert_eq!(meter(name), None, "{name}");
         }
@@ -277,6 +294,7 @@ mod tests {
             "mem_available_mb",
             "MemFree",
             "free_mb",
+            "Speicher frei (MB)",
             "system/proc.memory.availableMB",
         ] {
             assert_eq!(column(name), Column::Left, "{name}");
@@ -295,6 +313,8 @@ mod tests {
         assert_eq!(column("elapsed (min)"), Column::Time(Some(60.0)));
         assert_eq!(column("seconds"), Column::Time(Some(1.0)));
         assert_eq!(column("timestamp"), Column::Time(None));
+        assert_eq!(column("% Processor Time"), Column::Other);
+        assert_eq!(column("utilization.memory [%]"), Column::Beside);
         assert_eq!(column(""), Column::Index);
         assert_eq!(column("pid"), Column::Owner);
     }

@@ -8,7 +8,7 @@ use serde::Deserializer;
 use serde::de::{SeqAccess, Visitor};
 use serde_json::Value;
 
-use super::table::{Cell, Place, Plan, plans};
+use super::table::{Cell, Holds, Place, Plan, plans};
 use super::tables::Tables;
 use super::{Feed, ImportError, Imported, Options};
 
@@ -100,19 +100,24 @@ impl Table<'_> {
     fn plan(&mut self) -> Result<&mut Planned, ImportError> {
         let mut known = HashSet::new();
         let mut names: Vec<String> = Vec::new();
+        let mut holds = Vec::new();
         for object in &self.first {
             fields(object, "", &mut |name, value| {
                 let useful = value.is_number() || value.as_str().is_some_and(number_or_moment);
                 if useful && known.insert(name.clone().into_owned()) {
                     names.push(name.into_owned());
+                    let date = |text| matches!(Place::parse(text), Some(Place::Date(_)));
+                    holds.push(match value.as_str().is_some_and(date) {
+                        true => Holds::OneMoment,
+                        false => Holds::Numbers,
+                    });
                 }
             });
         }
         if names.is_empty() {
             return Err(ImportError::new("its objects hold no numbers"));
         }
-        let numeric = vec![true; names.len()];
-        let plans = plans(names.clone(), &numeric, self.options)?;
+        let plans = plans(names.clone(), &holds, self.options)?;
         let mut planned = Planned {
             names,
             tables: Tables::new(plans.clone()),

@@ -10,7 +10,7 @@ const SURE: [(&[&str], Meter, u8); 5] = [
     (&["uss"], Meter::Uss, 85),
     (&["rssanon"], Meter::Anon, 95),
     (&["rss", "vmrss", "resident"], Meter::Rss, 80),
-    (&["ram"], Meter::Memory, 70),
+    (&["ram", "arbeitsspeicher"], Meter::Memory, 70),
 ];
 
 /// Memory, unless a word of [`OTHER`] stands nearer to the number: `memory of the model`.
@@ -19,7 +19,11 @@ const LIKELY: [(&[&str], Meter, u8); 6] = [
     (&["anon", "anonymous"], Meter::Anon, 95),
     (&["private"], Meter::Uss, 85),
     (&["real", "res"], Meter::Rss, 80),
-    (&["mem", "memory", "workingset"], Meter::Memory, 70),
+    (
+        &["mem", "memory", "workingset", "speicher"],
+        Meter::Memory,
+        70,
+    ),
     (&["heap"], Meter::Memory, 60),
 ];
 
@@ -37,7 +41,7 @@ pub(super) const RANK_GPU: u8 = 10;
 const RANK_UNIT: u8 = 40;
 
 /// Something else than memory in use, whatever else is said.
-const NOT_IN_USE: [&str; 30] = [
+const NOT_IN_USE: [&str; 33] = [
     "total",
     "limit",
     "max",
@@ -68,10 +72,13 @@ const NOT_IN_USE: [&str; 30] = [
     "maximum",
     "minimum",
     "limits",
+    "gesamt",
+    "maximal",
+    "prozent",
 ];
 
 /// What is left: it falls where memory grows, and flat or falling numbers would be called stable.
-const LEFT: [&str; 7] = [
+const LEFT: [&str; 10] = [
     "free",
     "available",
     "avail",
@@ -79,6 +86,9 @@ const LEFT: [&str; 7] = [
     "memfree",
     "headroom",
     "remaining",
+    "frei",
+    "freier",
+    "verfügbar",
 ];
 
 /// Other things that have a size or a speed, or that are counted.
@@ -230,6 +240,10 @@ fn in_use(words: &[String], unit: bool) -> Option<(Meter, u8)> {
     {
         return None;
     }
+    // A buffer of transitions, which are counted.
+    if words.windows(2).any(|two| two == ["replay", "memory"]) {
+        return None;
+    }
     let known = kind(&SURE).or_else(|| {
         // `res 512` without a unit is a resolution.
         let spoken = |w: &String| unit || !NEEDS_UNIT.contains(&w.as_str());
@@ -237,14 +251,21 @@ fn in_use(words: &[String], unit: bool) -> Option<(Meter, u8)> {
             |w: &String| spoken(w) && LIKELY.iter().any(|(names, ..)| names.contains(&w.as_str()));
         let torch = |w: &String| TORCH.contains(&w.as_str());
         let on_gpu = |w: &String| unit && GPU.contains(&w.as_str());
+        // Windows' name, in two words.
+        let working = words.windows(2).any(|two| two == ["working", "set"]);
+        let set = |w: &String| working && w == "set";
         // The word that stands nearest to the number and says anything.
         let telling = words.iter().rev().find(|w| {
-            likely(w) || torch(w) || on_gpu(w) || **w == "vram" || OTHER.contains(&w.as_str())
+            likely(w)
+                || set(w)
+                || torch(w)
+                || on_gpu(w)
+                || **w == "vram"
+                || OTHER.contains(&w.as_str())
         })?;
         if OTHER.contains(&telling.as_str()) {
             return None;
         }
-        let working = has(&["working"]) && has(&["set"]);
         kind(&LIKELY)
             .or(working.then_some((Meter::Memory, 70)))
             .or(Some((Meter::Gpu, RANK_GPU)))

@@ -11,6 +11,7 @@ mod header;
 mod jsonl;
 mod kept;
 mod log;
+mod marks;
 mod meaning;
 mod mprof;
 mod order;
@@ -163,6 +164,7 @@ pub(crate) fn read_all(
     }
     refuse_binary(start)?;
     refuse_wide(start)?;
+    csv::refuse_several(start)?;
     let series = if mprof::is(start) {
         vec![mprof::read(feed, name, options)?]
     } else if psrecord::is(start) {

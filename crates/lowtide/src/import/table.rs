@@ -28,21 +28,47 @@ pub(super) struct Plan {
     names: Rc<[String]>,
 }
 
+/// What a column has in its cells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Holds {
+    /// Words, or what cannot be an axis and no memory.
+    Nothing,
+    Numbers,
+    /// Numbers that stay the same from most rows to the next.
+    Runs,
+    /// Numbers in some rows, nothing in the others.
+    SomeNumbers,
+    /// Dates or clocks, ...
+    Moments,
+    /// ... and always the same one.
+    OneMoment,
+}
+
 /// A plan for each column that is to be read: one, or all that are memory where several are asked for. `names` are
-/// the headers; `numeric[i]` says whether column i holds numbers or moments.
+/// the headers, `holds` what stands below them.
 pub(super) fn plans(
     names: Vec<String>,
-    numeric: &[bool],
+    holds: &[Holds],
     options: &Options,
 ) -> Result<Vec<Plan>, ImportError> {
     let names: Rc<[String]> = names.into();
     let kinds: Vec<Column> = names.iter().map(|n| header::column(n)).collect();
     let find = |test: &dyn Fn(&Column) -> bool| {
-        (0..kinds.len()).find(|&i| numeric.get(i) == Some(&true) && test(&kinds[i]))
+        let full = |i: usize| {
+            !matches!(
+                holds.get(i),
+                None | Some(Holds::Nothing | Holds::SomeNumbers)
+            )
+        };
+        (0..kinds.len()).find(|&i| full(i) && test(&kinds[i]))
     };
-    // A step says more than an epoch, where a table has both.
-    let step = find(&|c| *c == Column::Step).or_else(|| find(&|c| *c == Column::Epoch));
-    let time = find(&|c| matches!(c, Column::Time(_)));
+    // Dates are times, whatever they are called.
+    let time = find(&|c| matches!(c, Column::Time(_)))
+        .or_else(|| holds.iter().position(|h| *h == Holds::Moments));
+    // A step says more than an epoch, where a table has both, and so does a time, where an epoch has many rows.
+    let epoch = find(&|c| *c == Column::Epoch);
+    let epoch = epoch.filter(|&i| time.is_none() || holds[i] != Holds::Runs);
+    let step = find(&|c| *c == Column::Step).or(epoch);
     let index = find(&|c| *c == Column::Index);
     let bare = time.filter(|&i| names[i].trim().eq_ignore_ascii_case("t"));
     let scale_of = |at: Option<usize>| match at.map(|i| &kinds[i]) {
@@ -79,7 +105,7 @@ pub(super) fn plans(
             _ => (Axis::Sample, None),
         },
     };
-    let values = value_columns(&names, &kinds, numeric, x, options)?;
+    let values = value_columns(&names, &kinds, holds, x, options)?;
     let plan = |(value, memory): (usize, Memory)| {
         let seconds = time.filter(|at| Some(*at) != x && *at != value);
         Plan {
@@ -118,7 +144,7 @@ const COLUMNS: usize = 256;
 fn value_columns(
     names: &[String],
     kinds: &[Column],
-    numeric: &[bool],
+    holds: &[Holds],
     x: Option<usize>,
     options: &Options,
 ) -> Result<Vec<(usize, Memory)>, ImportError> {
@@ -136,7 +162,13 @@ fn value_columns(
         }
         return Ok(vec![(at, memory_of(names, kinds, at))]);
     }
-    let usable = |at: &usize| numeric.get(*at) == Some(&true) && Some(*at) != x;
+    let numbers = |at: usize| {
+        matches!(
+            holds.get(at),
+            Some(Holds::Numbers | Holds::Runs | Holds::SomeNumbers)
+        )
+    };
+    let usable = |at: &usize| numbers(*at) && Some(*at) != x;
     let mut found: Vec<(usize, Memory)> = (0..names.len())
         .filter(usable)
         .filter_map(|at| match &kinds[at] {
@@ -175,6 +207,16 @@ fn value_columns(
 
 /// What is said where no column's name says that it is memory.
 fn no_memory(names: &[String], kinds: &[Column], others: &[usize]) -> ImportError {
+    let called = kinds
+        .iter()
+        .position(|kind| matches!(kind, Column::Memory(_)));
+    if let Some(at) = called {
+        return ImportError::new(format!(
+            "column `{}` is called memory, but holds no numbers, or some that can be two (1,534)",
+            names[at]
+        ))
+        .hint("write numbers such as 1534.2 into it");
+    }
     let error = ImportError::new(format!(
         "no column's name says that it is memory (columns: {})",
         super::listed(names)
@@ -235,6 +277,8 @@ pub(super) struct Rows {
     /// x, value, seconds; as written.
     rows: Kept<(f64, f64, f64)>,
     skipped: usize,
+    /// Rows without the value: no bad ones.
+    empty: usize,
     /// Times were written as dates or clocks, and the last one, to see midnight.
     dates: bool,
     /// Cells carried their unit and are bytes already.
@@ -256,6 +300,8 @@ pub(super) enum Cell {
     Bytes(f64),
     /// `45.3%`
     Share(f64),
+    /// The row is about something else.
+    Empty,
 }
 
 impl Cell {
@@ -290,6 +336,7 @@ impl Rows {
             plan,
             rows: Kept::by(|(_, value, _)| *value),
             skipped: 0,
+            empty: 0,
             dates: false,
             sized: false,
         }
@@ -306,6 +353,10 @@ impl Rows {
             Some(Cell::Share(value)) => {
                 self.plan.memory.share = true;
                 (value, false)
+            }
+            Some(Cell::Empty) => {
+                self.empty += 1;
+                return;
             }
             None => (f64::NAN, false),
         };
@@ -374,7 +425,7 @@ impl Rows {
         let how = format!(
             "{} points: {from}, sizes from column `{value_name}` in {unit}{}{}{order}",
             self.rows.seen().0,
-            super::skipped(self.skipped),
+            super::skipped(self.skipped + self.empty),
             self.rows.thinned()
         );
         Ok(Imported {

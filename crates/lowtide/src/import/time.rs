@@ -34,6 +34,11 @@ pub(super) fn moment(text: &str) -> Option<Moment> {
 /// The moment that begins a log line, after brackets and up to two words such as `INFO`.
 pub(super) fn line_moment(line: &str) -> Option<Moment> {
     let trimmed = line.trim_start_matches(['[', '(', ' ', '<', '"']);
+    // As logfmt and syslog's keys have it.
+    let keyed = ["time=", "ts=", "timestamp=", "t="]
+        .iter()
+        .find_map(|key| trimmed.strip_prefix(key));
+    let trimmed = keyed.map_or(trimmed, |rest| rest.trim_start_matches('"'));
     moment(trimmed).or_else(|| {
         let (first, rest) = trimmed.split_once([' ', '|', ':'])?;
         let level = first.trim_end_matches([':', ']']);
@@ -61,6 +66,10 @@ pub(super) fn whole_line(line: &str) -> Option<Moment> {
         "Date:",
         "Timestamp:",
         "ts=",
+        "scraped at",
+        "sampled at",
+        "taken at",
+        "at ",
     ] {
         line = line.strip_prefix(name).map_or(line, str::trim_start);
     }
@@ -165,10 +174,11 @@ fn dated(bytes: &[u8]) -> Option<Moment> {
             digits(bytes, 8, 2)?,
         )?
     } else if separator(2) && separator(5) {
-        // Day or month first cannot be told; within a run it does not matter much, except at the
-        // turn of a day, where the larger number is the day.
+        // Day or month first cannot be told but by the points of `18.11.2026`; within a run it does not matter
+        // much, except at the turn of a day, where the larger number is the day.
         let (a, b) = (digits(bytes, 0, 2)?, digits(bytes, 3, 2)?);
-        let (month, day) = if a > 12 { (b, a) } else { (a, b) };
+        let day_first = a > 12 || bytes[2] == b'.';
+        let (month, day) = if day_first { (b, a) } else { (a, b) };
         days(digits(bytes, 6, 4)?, month, day)?
     } else {
         return None;
@@ -183,12 +193,23 @@ fn dated(bytes: &[u8]) -> Option<Moment> {
             seconds -= offset;
             len += used;
         }
+    } else if let Some(clock) = minutes(bytes.get(10..)?) {
+        seconds += clock;
+        len = 16;
     }
     Some(Moment {
         seconds,
         clock_only: false,
         len,
     })
+}
+
+/// ` 14:05` behind a date, and nothing more of a clock.
+fn minutes(bytes: &[u8]) -> Option<f64> {
+    let (h, m) = (digits(bytes, 1, 2)?, digits(bytes, 4, 2)?);
+    let apart = matches!(bytes[0], b'T' | b' ') && bytes[3] == b':';
+    let ends = bytes.get(6).is_none_or(|b| *b == b' ');
+    (apart && ends && h <= 23 && m <= 59).then_some((h * 3600 + m * 60) as f64)
 }
 
 fn zone(bytes: &[u8]) -> Option<(f64, usize)> {
@@ -285,6 +306,8 @@ mod tests {
         assert_eq!(at("2026-11-15 10:00:00,500"), 1_794_736_800.5);
         assert_eq!(at("2026-11-15T10:00:00+02:00"), 1_794_736_800.0 - 7200.0);
         assert_eq!(at("15/11/2026 10:00:00"), 1_794_736_800.0);
+        assert_eq!(at("03.06.2026 10:00:00"), at("2026-06-03 10:00:00"));
+        assert_eq!(at("2026-11-15 10:00"), 1_794_736_800.0);
         assert_eq!(at("10:00:00"), 36_000.0);
         assert_eq!(at("1700000000.25 rss"), 1_700_000_000.25);
         assert_eq!(at("Nov 15 10:00:00") - at("Nov 14 10:00:00"), 86_400.0);
@@ -293,6 +316,8 @@ mod tests {
             1.0
         );
         assert!(line_moment("[2026-11-15 10:00:00,123] [INFO] x").is_some());
+        let keyed = line_moment("time=2026-11-15T10:00:00Z level=info mem=5MiB");
+        assert_eq!(keyed.map(|m| m.seconds), Some(1_794_736_800.0));
         assert!(line_moment("INFO 2026-11-15 10:00:00,123 x").is_some());
         let alone = |text: &str| whole_line(text).map(|moment| moment.seconds);
         let expected = Some(1_794_961_237.0);
@@ -302,6 +327,8 @@ mod tests {
             "=== 2026-11-18T00:20:37+00:00 ===",
             "time: 2026-11-18 00:20:37 UTC",
             "1794961237",
+            "--- 1794961237",
+            "# scraped at 2026-11-18 00:20:37",
         ] {
             assert_eq!(alone(text), expected, "{text}");
         }

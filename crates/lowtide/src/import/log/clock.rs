@@ -1,4 +1,4 @@
-//! The times that lines begin with, as seconds since the first.
+//! The times that lines begin with, or that stand on lines of their own, as seconds since the first.
 
 use super::super::time;
 
@@ -18,7 +18,7 @@ impl Clock {
     }
 
     fn read(&mut self, line: &str) -> Option<f64> {
-        let moment = time::line_moment(line)?;
+        let moment = time::line_moment(line).or_else(|| time::whole_line(line))?;
         let first = *self.first.get_or_insert(moment.seconds);
         if moment.clock_only && moment.seconds + self.days < self.last - 43_200.0 {
             self.days += 86_400.0;

@@ -1,5 +1,6 @@
 //! The kinds of sizes that a log prints, and which of them is the memory.
 
+use super::super::choose::quoted;
 use super::super::header::{self, Memory};
 use super::super::meaning::{self, Meaning};
 use super::super::{ImportError, Options};
@@ -134,7 +135,7 @@ fn choose(mut labels: Vec<Label>, options: &Options) -> Result<Label, ImportErro
             "two kinds of sizes may be the memory: after `{}` and after `{}`",
             best.key, rival.key
         ))
-        .hint(format!("choose one: --column '{}'", best.key))),
+        .hint(format!("choose one: --column {}", quoted(&best.key)))),
         None => Ok(best.clone()),
     }
 }
@@ -149,7 +150,7 @@ fn asked_for(mut labels: Vec<Label>, wanted: &str) -> Result<Label, ImportError>
     }
     let wanted = words.join(" ");
     let others = no_memory(&labels).hint;
-    labels.retain(|l| l.key == wanted || l.key.contains(&wanted));
+    labels.retain(|l| l.key == wanted || (!wanted.is_empty() && l.key.contains(&wanted)));
     labels.sort_by_key(|l| (l.key != wanted, std::cmp::Reverse(l.count)));
     labels.into_iter().next().ok_or_else(|| ImportError {
         message: format!("no size is printed after the words `{wanted}`"),
@@ -159,12 +160,16 @@ fn asked_for(mut labels: Vec<Label>, wanted: &str) -> Result<Label, ImportError>
 
 /// What is said where nothing that is printed says that it is memory.
 fn no_memory(labels: &[Label]) -> ImportError {
-    let mut named: Vec<&Label> = labels.iter().collect();
+    // What has no words before it cannot be asked for, and what comes once is no series.
+    let mut named: Vec<&Label> = labels
+        .iter()
+        .filter(|l| !l.key.is_empty() && l.count >= 2)
+        .collect();
     named.sort_by_key(|l| std::cmp::Reverse((l.memory.rank, l.count)));
     let names = named
         .iter()
         .take(OFFERED)
-        .map(|l| format!("--column '{}'", l.key));
+        .map(|l| format!("--column {}", quoted(&l.key)));
     let names: Vec<String> = names.collect();
     if names.is_empty() {
         return ImportError::new("no memory sizes found in it").hint(

@@ -5,11 +5,14 @@
 //! A new one is a file here, a row in [`TOOLS`], its fixtures, and a line in docs/files.md.
 
 mod deepspeed;
+mod detectron2;
 mod docker_stats;
 mod free;
+mod gpustat;
 mod grafana;
 mod kubectl_top;
 mod listing;
+mod megatron;
 mod numbers;
 mod nvidia_smi;
 mod pidstat;
@@ -17,6 +20,7 @@ mod prometheus;
 mod ps;
 mod ru_maxrss;
 mod sar;
+mod sstat;
 mod top;
 mod vmstat;
 mod wandb;
@@ -51,11 +55,15 @@ const TOOLS: &[Tool] = &[
     nvidia_smi::query::TOOL,
     nvidia_smi::monitor::TOOL,
     nvidia_smi::table::TOOL,
+    gpustat::TOOL,
+    sstat::TOOL,
     prometheus::text::TOOL,
     grafana::TOOL,
     numbers::TOOL,
     // Logs with other things in them.
     deepspeed::TOOL,
+    megatron::TOOL,
+    detectron2::TOOL,
     ru_maxrss::TOOL,
 ];
 

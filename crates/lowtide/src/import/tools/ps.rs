@@ -61,9 +61,12 @@ fn usual_row(line: &str) -> bool {
     let numbers = [pid, vsz, rss]
         .iter()
         .all(|cell| cell.parse::<u64>().is_ok());
-    let shares = [cpu, mem]
-        .iter()
-        .all(|cell| cell.contains('.') && cell.parse::<f64>().is_ok());
+    // From 100 % on it prints no fraction.
+    let share = |cell: &str| {
+        let share = cell.parse::<f64>();
+        share.is_ok_and(|share| cell.contains('.') || share >= 100.0)
+    };
+    let shares = share(cpu) && share(mem);
     let tty = *tty == "?" || tty.starts_with("pts/") || tty.starts_with("tty");
     let state = state.starts_with(['R', 'S', 'D', 'Z', 'T', 't', 'I', 'W']);
     numbers && shares && tty && state && time.contains(':')

@@ -9,10 +9,10 @@ use lowtide_core::verdict::Meter;
 
 use super::super::gather::Whose;
 
-const MIB: f64 = 1_048_576.0;
+pub(super) const MIB: f64 = 1_048_576.0;
 
 /// The memory of a GPU, or of a process on it.
-fn of<'a>(name: &'a str, pid: Option<u32>) -> Whose<'a> {
+pub(super) fn of<'a>(name: &'a str, pid: Option<u32>) -> Whose<'a> {
     Whose {
         name,
         pid,
