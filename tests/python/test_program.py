@@ -29,8 +29,10 @@ def wait_until(condition, seconds=120):
 def marked_steps(program, recording):
     done = subprocess.run(
         [program, "export", str(recording), "--what", "marks", "--format", "csv"],
-        capture_output=True, text=True, check=True,
+        capture_output=True, text=True,
     )
+    # Its first entry may not have come to the disk yet.
+    assert done.returncode in (0, 4), done.stderr
     rows = csv.DictReader(io.StringIO(done.stdout))
     return [int(row["step"]) for row in rows if row["source"] == "callback" and row["step"]]
 

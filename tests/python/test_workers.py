@@ -11,7 +11,8 @@ pytest.importorskip("torch")
 pytest.importorskip("tqdm")
 
 JOB = Path(__file__).resolve().parent / "jobs" / "epoch_bar.py"
-EPOCHS, EXAMPLES, KEPT = 48, 16, 400 << 10
+# Long enough that a worker is looked into twice: looks are twelve seconds apart at first.
+EPOCHS, EXAMPLES, KEPT = 120, 16, 400 << 10
 
 
 def ask(program, verb, folder, *flags):

@@ -49,10 +49,18 @@ fn parse(bytes: &[u8]) -> Option<Glance> {
     (kept.lowtide == env!("CARGO_PKG_VERSION")).then_some(kept.glance)
 }
 
+/// `runs/NAME/recording.lowtide`, as the store has it.
+fn is_in_a_store(recording: &Path) -> bool {
+    let named = recording.file_name() == Some(crate::FILE_NAME.as_ref());
+    let kept_in = recording.parent().and_then(Path::parent);
+    named && kept_in.and_then(Path::file_name) == Some(crate::store::RUNS.as_ref())
+}
+
 /// Puts it beside the recording; a reader sees the old one or the new one, never half of it.
 pub fn keep(recording: &Path, glance: &Glance) -> std::io::Result<()> {
-    // A recording of another name may share its folder with others, and be judged where it is: nothing is put there.
-    if recording.file_name() != Some(crate::FILE_NAME.as_ref()) {
+    // Lists show the store's runs. Any other folder is its owner's: `-o DIR` has the recording in it and nothing else,
+    // and a file of another name may share its folder with others.
+    if !is_in_a_store(recording) {
         return Ok(());
     }
     let kept = Kept {
@@ -109,6 +117,13 @@ mod tests {
         }
     }
 
+    /// Where a store has its recordings.
+    fn run_in(dir: &Path) -> std::path::PathBuf {
+        let run = dir.join(crate::store::RUNS).join("mine");
+        fs::create_dir_all(&run).unwrap();
+        run
+    }
+
     fn glance(at: u64) -> Glance {
         let mut glance = Run::new().glance();
         glance.at = Micros(at);
@@ -118,7 +133,8 @@ mod tests {
     #[test]
     fn it_is_read_again_while_it_is_of_now() {
         let dir = tempfile::tempdir().unwrap();
-        let recording = dir.path().join(crate::FILE_NAME);
+        let run = run_in(dir.path());
+        let recording = run.join(crate::FILE_NAME);
         let ended = RunState::Ended(None);
         assert_eq!(kept(&recording, &summary(ended, 7)), None);
         keep(&recording, &glance(7)).unwrap();
@@ -129,20 +145,26 @@ mod tests {
         let running = |last| kept(&recording, &summary(RunState::Running, last));
         assert!(running(60_000_000).is_some());
         assert!(running(600_000_000).is_none());
-        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1, "no half file");
+        assert_eq!(fs::read_dir(&run).unwrap().count(), 1, "no half file");
     }
 
     #[test]
-    fn nothing_is_put_beside_a_file_of_another_name() {
+    fn nothing_is_put_into_folders_that_are_no_stores() {
         let dir = tempfile::tempdir().unwrap();
-        keep(&dir.path().join("mine.lowtide"), &glance(7)).unwrap();
-        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+        for name in ["mine.lowtide", crate::FILE_NAME] {
+            keep(&dir.path().join(name), &glance(7)).unwrap();
+            assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+        }
+        let run = run_in(dir.path());
+        keep(&run.join("mine.lowtide"), &glance(7)).unwrap();
+        assert_eq!(fs::read_dir(run).unwrap().count(), 0);
     }
 
     #[test]
     fn what_is_not_ours_is_none() {
         let dir = tempfile::tempdir().unwrap();
-        let recording = dir.path().join(crate::FILE_NAME);
+        let run = run_in(dir.path());
+        let recording = run.join(crate::FILE_NAME);
         let ended = summary(RunState::Ended(None), 7);
         keep(&recording, &glance(7)).unwrap();
         let text = fs::read_to_string(place(&recording)).unwrap();

@@ -20,6 +20,9 @@ const TIME_LEN: usize = 15;
 /// Words of a command in a name are cut at this length: names are typed.
 const WORD_LEN: usize = 20;
 
+/// The folder of a store that has its recordings, each in one of its own.
+pub(crate) const RUNS: &str = "runs";
+
 #[derive(Clone, Debug)]
 pub struct Store {
     root: PathBuf,
@@ -80,7 +83,7 @@ impl Store {
     }
 
     pub fn runs_dir(&self) -> PathBuf {
-        self.root.join("runs")
+        self.root.join(RUNS)
     }
 
     /// Makes the folder of all runs, for its owner alone, where there is none.

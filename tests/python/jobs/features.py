@@ -57,7 +57,7 @@ def trainer():
     settings = TrainingArguments(
         "out", max_steps=args.steps, per_device_train_batch_size=64, save_strategy="no", report_to=[], use_cpu=True
     )
-    Trainer(Net(), settings, train_dataset=Data(), callbacks=[lowtide.hf.LowtideCallback()]).train()
+    Trainer(Net(), settings, train_dataset=Data(), callbacks=[lowtide.hf.LowtideCallback(count=1.0)]).train()
 
 
 if args.loop == "trainer":

@@ -19,6 +19,9 @@ const NAMED: f64 = 0.5;
 /// one of eight workers that grow alike.
 const NAMED_FIRST: f64 = 0.1;
 
+/// Looks that can be compared.
+const COMPARED: usize = 2;
+
 /// Whose series it is.
 #[derive(Clone, Copy)]
 pub(super) enum Who<'a> {
@@ -31,6 +34,8 @@ pub(super) enum Who<'a> {
 pub(super) struct Judgement<'a> {
     pub who: Who<'a>,
     pub verdict: Verdict,
+    /// How often it was looked into.
+    pub looks: usize,
 }
 
 impl Judgement<'_> {
@@ -132,7 +137,8 @@ impl<'a, 'b> Judgements<'a, 'b> {
                 })
                 .max_by(|a, b| rate(a).total_cmp(&rate(b)))
         };
-        let process = steepest(|who| matches!(who, Who::Process(_)));
+        let process = steepest(|who| matches!(who, Who::Process(_)))
+            .map(|first| self.of_its_kind(first, &kind));
         let role = steepest(|who| matches!(who, Who::Role(_)));
         let gpu = steepest(|who| matches!(who, Who::Gpu));
         let whole_tree = kind(tree).then_some(tree);
@@ -147,6 +153,33 @@ impl<'a, 'b> Judgements<'a, 'b> {
             .or(whole_tree)
             .or(process)
             .or(gpu)
+    }
+}
+
+impl<'a, 'b> Judgements<'a, 'b> {
+    /// Of processes of one role that grow alike, as ranks and workers do, the watched one says most, and then one
+    /// that was looked into: chance makes one of them the steepest.
+    fn of_its_kind(
+        &self,
+        first: &'a Judgement<'b>,
+        kind: &impl Fn(&Judgement<'b>) -> bool,
+    ) -> &'a Judgement<'b> {
+        let role = |one: &Judgement<'b>| match one.who {
+            Who::Process(track) => Some(track.member.role.name()),
+            _ => None,
+        };
+        let rate = |one: &Judgement<'b>| one.verdict.rate.value;
+        let alike = |one: &&Judgement<'b>| {
+            let meets = one.verdict.rate.high >= first.verdict.rate.low;
+            role(one) == role(first) && kind(one) && meets && rate(one) >= NAMED * rate(first)
+        };
+        if let Some(watched) = self.watched.filter(alike) {
+            return watched;
+        }
+        let looked = |one: &Judgement<'b>| one.looks.min(COMPARED);
+        let all = self.others.iter().filter(alike);
+        all.max_by(|a, b| looked(a).cmp(&looked(b)).then(rate(a).total_cmp(&rate(b))))
+            .unwrap_or(first)
     }
 }
 

@@ -68,6 +68,7 @@ impl Run {
         let tree = Judgement {
             who: Who::Tree,
             verdict: self.judge_tree(),
+            looks: 0,
         };
         let level = self.tree.extremes.max.max(1.0);
         // In a script of short commands the one watched last says nothing of the run.
@@ -77,6 +78,7 @@ impl Run {
             .map(|(track, _)| Judgement {
                 who: Who::Process(track),
                 verdict: self.judge_process(track),
+                looks: self.looks(track.member.id).len(),
             });
         let others = self.other_candidates(level);
         let all = Judgements {
@@ -338,6 +340,10 @@ impl Run {
                     Who::Role(role) => self.judge_role(role, lines),
                     Who::Tree => self.judge_tree(),
                     Who::Gpu => self.judge_gpu(lines),
+                },
+                looks: match who {
+                    Who::Process(track) => self.looks(track.member.id).len(),
+                    Who::Role(_) | Who::Tree | Who::Gpu => 0,
                 },
             })
             .collect()

@@ -29,6 +29,8 @@ const LEAST: i64 = 8;
 const LEAST_UNITS: f64 = 1.0;
 /// Blocks are counted around the middle of a look, at most this share of it away on the whole.
 const OFF_MIDDLE: f64 = 0.25;
+/// Seconds between two ticks: a loop that was slowed down does not go on evenly between them.
+const A_TICK: f64 = 1.0;
 /// Lines that are told.
 const LINES: usize = 4;
 const KINDS: [MemoryClass; 3] = [
@@ -209,7 +211,12 @@ impl Beside<'_> {
             "time" => 0.0,
             _ => 1.0,
         };
-        told + pace * wall * OFF_MIDDLE
+        // Where the loop was at a look from outside is known from the ticks around it.
+        let between = match last.look.objects {
+            None if self.driver != "time" => A_TICK,
+            _ => 0.0,
+        };
+        told + pace * (wall * OFF_MIDDLE + between)
     }
 
     /// `1,888 steps`, `1m 34s`.

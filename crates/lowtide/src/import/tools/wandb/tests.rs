@@ -1,3 +1,5 @@
+//! Whole files of W&B, cut short and damaged ones.
+
 use lowtide_core::verdict::Axis;
 
 use super::super::super::{Feed, ImportError, Imported, Options, read};
