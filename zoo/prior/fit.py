@@ -98,19 +98,30 @@ def pools():
     timed = [(s, seconds_of(s)) for s in stores if s["tied_to"] != "data" and seconds_of(s)]
     by_data = [s for s in stores if s["tied_to"] == "data" and s["fills_in_epochs"]]
     by_rounds = [s for s in stores if s["tied_to"] == "rounds" and s["fills_in_rounds"]]
-    runs = [s for s in by_steps if s["run_steps"]]
+    shares = [(s["family"], piece(s["share_of_run"]) if s["share_of_run"] else product(s["fills_in_steps"], [1 / x for x in reversed(s["run_steps"])]))
+              for s in by_steps if s["share_of_run"] or s["run_steps"]]
+    # A judge knows how long a step takes. Steps of milliseconds are steps of a simulated world, and the large replay buffers are theirs.
+    gradient = lambda s: s["seconds_per_step"] and s["seconds_per_step"][1] >= 0.05
+    logs = read("logs.jsonl")  # one weight each: they are drawn from the world, not chosen by us
+    logged = lambda key: Pool([(i, piece([log[key]] * 3)) for i, log in enumerate(logs) if log[key]])
     return {
         "steps": Pool([(s["family"], piece(s["fills_in_steps"])) for s in by_steps]),
         "steps_straight": Pool([(s["family"], piece(s["fills_in_steps"])) for s in by_steps if matters(s)]),
         "seconds": Pool([(s["family"], p) for s, p in timed]),
         "seconds_straight": Pool([(s["family"], p) for s, p in timed if matters(s)]),
-        "share_of_run": Pool([(s["family"], product(s["fills_in_steps"], [1 / x for x in reversed(s["run_steps"])])) for s in runs]),
+        "steps_of_50_ms_and_more": Pool([(s["family"], piece(s["fills_in_steps"])) for s in by_steps if matters(s) and gradient(s)]),
+        "steps_below_50_ms": Pool([(s["family"], piece(s["fills_in_steps"])) for s in by_steps if matters(s) and not gradient(s)]),
+        "share_of_run": Pool(shares),
         "epochs": Pool([(s["family"], piece(s["fills_in_epochs"])) for s in by_data]),
+        "epochs_straight": Pool([(s["family"], piece(s["fills_in_epochs"])) for s in by_data if matters(s)]),
         "rounds": Pool([(s["family"], piece(s["fills_in_rounds"])) for s in by_rounds]),
         "epoch_steps": Pool([(e["family"], piece(e["steps_per_epoch"])) for e in epochs]),
         "epoch_seconds": Pool([(e["family"], product(e["steps_per_epoch"], e["seconds_per_step"])) for e in epochs]),
         "epochs_per_run": Pool([(e["family"], piece(e["epochs_per_run"])) for e in epochs]),
         "step_seconds": Pool([(e["family"], piece(e["seconds_per_step"])) for e in epochs]),
+        "log_epoch_steps": logged("steps_per_epoch"),
+        "log_epochs_per_run": logged("epochs"),
+        "log_step_seconds": logged("seconds_per_step"),
     }
 
 
@@ -127,7 +138,7 @@ def main():
         show(name, pool)
         show("  mixture itself", pool, "mixture")
     for name, pool in found.items():
-        if len(pool.families) < 2:
+        if len(pool.families) < 2 or name.startswith("log_"):
             continue
         print(f"\n{name}, each family left out\n{head}")
         left = {}
@@ -138,13 +149,21 @@ def main():
         out[name] = dict(pool.as_json(), without=left)
     for name, pool in found.items():
         out.setdefault(name, dict(pool.as_json(), without={}))
+    # A store tied to the data, told in steps or seconds: so many epochs of so many steps or seconds, taken as independent.
+    print(f"\nderived\n{head}")
+    for name, (a, b) in {"data_steps": ("epochs_straight", "epoch_steps"), "data_seconds": ("epochs_straight", "epoch_seconds"),
+                         "log_data_steps": ("epochs_straight", "log_epoch_steps")}.items():
+        mu, sigma = found[a].mu + found[b].mu, math.hypot(found[a].sigma, found[b].sigma)
+        at = {str(q): float(f"{math.exp(mu + sigma * PHI.inv_cdf(q)):.3g}") for q in POINTS}
+        out[name] = {"mu": round(mu, 4), "sigma": round(sigma, 4), "fitted": at, "from": [a, b]}
+        print(f"{name:34} " + " ".join(f"{at[str(q)]:9.3g}" for q in POINTS) + f"  {sigma:5.2f}")
     print("\nGrowth already seen for t: share of all stores not yet full, and how long until 50 and 90 % of those are full (mixture)")
-    for name in ("steps_straight", "seconds_straight"):
+    for name in ("steps_straight", "steps_of_50_ms_and_more", "seconds_straight"):
         pool, rows = found[name], []
         for t in (30, 100, 300, 1000, 3000, 10000, 30000, 100000):
             alive = 1 - pool.below(t)
             half, most = pool.mixture(1 - alive / 2), pool.mixture(1 - alive / 10)
-            print(f"  {name:18} t {t:7d}: {alive:5.2f} still filling; half by {half:9.3g}, 90 % by {most:9.3g}")
+            print(f"  {name:24} t {t:7d}: {alive:5.2f} still filling; half by {half:9.3g}, 90 % by {most:9.3g}")
             rows.append({"t": t, "still_filling": round(alive, 4), "half_full_by": float(f"{half:.3g}"), "most_full_by": float(f"{most:.3g}")})
         out[name]["given"] = rows
     (HERE / "prior.json").write_text(json.dumps(out, indent=1) + "\n")

@@ -1,0 +1,1 @@
+"""One file a family; importing it registers its kinds."""
