@@ -100,8 +100,8 @@ def pools():
     by_rounds = [s for s in stores if s["tied_to"] == "rounds" and s["fills_in_rounds"]]
     shares = [(s["family"], piece(s["share_of_run"]) if s["share_of_run"] else product(s["fills_in_steps"], [1 / x for x in reversed(s["run_steps"])]))
               for s in by_steps if s["share_of_run"] or s["run_steps"]]
-    # A judge knows how long a step takes. Steps of milliseconds are steps of a simulated world, and the large replay buffers are theirs.
-    gradient = lambda s: s["seconds_per_step"] and s["seconds_per_step"][1] >= 0.05
+    # One log-normal hides that there are two kinds: buffers of some batches, and replay buffers and schedules of a whole run.
+    long = lambda s: s["fills_in_steps"][1] >= 1000
     logs = read("logs.jsonl")  # one weight each: they are drawn from the world, not chosen by us
     logged = lambda key: Pool([(i, piece([log[key]] * 3)) for i, log in enumerate(logs) if log[key]])
     return {
@@ -109,8 +109,8 @@ def pools():
         "steps_straight": Pool([(s["family"], piece(s["fills_in_steps"])) for s in by_steps if matters(s)]),
         "seconds": Pool([(s["family"], p) for s, p in timed]),
         "seconds_straight": Pool([(s["family"], p) for s, p in timed if matters(s)]),
-        "steps_of_50_ms_and_more": Pool([(s["family"], piece(s["fills_in_steps"])) for s in by_steps if matters(s) and gradient(s)]),
-        "steps_below_50_ms": Pool([(s["family"], piece(s["fills_in_steps"])) for s in by_steps if matters(s) and not gradient(s)]),
+        "steps_straight_short": Pool([(s["family"], piece(s["fills_in_steps"])) for s in by_steps if matters(s) and not long(s)]),
+        "steps_straight_long": Pool([(s["family"], piece(s["fills_in_steps"])) for s in by_steps if matters(s) and long(s)]),
         "share_of_run": Pool(shares),
         "epochs": Pool([(s["family"], piece(s["fills_in_epochs"])) for s in by_data]),
         "epochs_straight": Pool([(s["family"], piece(s["fills_in_epochs"])) for s in by_data if matters(s)]),
@@ -158,7 +158,7 @@ def main():
         out[name] = {"mu": round(mu, 4), "sigma": round(sigma, 4), "fitted": at, "from": [a, b]}
         print(f"{name:34} " + " ".join(f"{at[str(q)]:9.3g}" for q in POINTS) + f"  {sigma:5.2f}")
     print("\nGrowth already seen for t: share of all stores not yet full, and how long until 50 and 90 % of those are full (mixture)")
-    for name in ("steps_straight", "steps_of_50_ms_and_more", "seconds_straight"):
+    for name in ("steps_straight", "steps_straight_long", "seconds_straight"):
         pool, rows = found[name], []
         for t in (30, 100, 300, 1000, 3000, 10000, 30000, 100000):
             alive = 1 - pool.below(t)
