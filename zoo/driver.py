@@ -69,10 +69,12 @@ class Job:
         look = self.look = random.Random(f"{kind.name}/{seed}")
         self.pick = random.Random(f"{kind.name}/{seed}/kept")
         if pace == "fast":
-            self.seconds = seconds or look.uniform(60, 120)
+            drawn = look.uniform(60, 120)
+            self.seconds = seconds or drawn
             self.steps = int(spread(look, 200, 1200))
         else:
-            self.seconds = seconds or look.uniform(1500, 2700)
+            drawn = look.uniform(1500, 2700)
+            self.seconds = seconds or drawn
             self.steps = max(100, int(self.seconds / spread(look, 0.1, 2.0)))
         self.step_seconds = self.seconds / self.steps
         self.epoch_steps = self._epochs(look)

@@ -59,9 +59,9 @@ def by_bytes(job):
     """An LRU cache bounded in bytes, with entries of very different size: a large one throws out many."""
     room, size = plan(job)
     cache = Cache(job, room)
-    # The largest entry must leave room: such a cache is never quite full.
+    # An entry is a twentieth of the room at most, so the cache is never much emptier than that.
     weights = [min(8.0, job.pick.lognormvariate(0, 1)) for _ in range(997)]
-    job.ceiling = 0.9 * room
+    job.ceiling = 0.97 * room
     keys = round(room / size * job.draw(1.5, 5))
 
     def step(now):
