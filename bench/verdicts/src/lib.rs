@@ -11,3 +11,4 @@ pub mod score;
 pub mod speed;
 pub mod stats;
 pub mod trace;
+pub mod zoo;

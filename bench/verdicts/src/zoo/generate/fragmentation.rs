@@ -1,0 +1,2 @@
+use crate::zoo::Kind;
+pub(super) const KINDS: &[Kind] = &[];
