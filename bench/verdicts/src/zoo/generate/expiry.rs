@@ -39,11 +39,11 @@ fn aged(setting: &Setting, random: &mut Random, life: f64) -> Shape {
     let height = setting.growth(random) / seen;
     // How many come in a life varies with the pace of the job.
     let jitter = height.min(setting.base) * random.log_between(0.0005, 0.005);
-    let mut line = wander(random.fork(), jitter, life / setting.seconds_per_step);
+    let line = wander(random.fork(), jitter, life / setting.seconds_per_step);
     Shape::fills(BEGIN, Place::Seconds(life), move |now| {
         height * (now.seconds / life).min(1.0)
     })
-    .swings(move |now| line(now))
+    .swings(line)
 }
 
 /// The age is counted in steps: a store of experience that is dropped when it is too old.

@@ -1,6 +1,6 @@
 //! Jobs that keep nothing: the level stands, wanders or falls.
 
-use super::shape::{BEGIN, Place, Shape, wander};
+use super::shape::{Now, Shape, wander};
 use crate::stats::Random;
 use crate::zoo::chance::Chance;
 use crate::zoo::{Kind, Setting};
@@ -48,10 +48,13 @@ fn falls(setting: &Setting, random: &mut Random) -> Option<Shape> {
     let height = setting.base * random.log_between(0.05, 1.0);
     let at = setting.steps * random.between(0.02, 0.8);
     let slowly = random.happens(0.5);
-    let end = Place::Step(0.0);
-    Some(Shape::fills(BEGIN, end, move |now| match slowly {
+    let floor = move |now: Now| match slowly {
         true => height * (-3.0 * now.step / at).exp(),
         false if now.step < at => height,
         false => 0.0,
-    }))
+    };
+    Some(Shape {
+        floor: Box::new(floor),
+        ..Shape::flat()
+    })
 }

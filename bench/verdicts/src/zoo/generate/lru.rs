@@ -77,8 +77,8 @@ fn by_bytes(setting: &Setting, random: &mut Random) -> Option<Shape> {
     let shape = capped(setting, random, Keys::new(skew));
     let jitter = setting.base * random.log_between(0.001, 0.01);
     let lasts = setting.steps * random.log_between(0.001, 0.02);
-    let mut line = wander(random.fork(), jitter, lasts);
-    Some(shape.swings(move |now| line(now)))
+    let line = wander(random.fork(), jitter, lasts);
+    Some(shape.swings(line))
 }
 
 /// The cap is larger than all that is asked for: the keys end, or hardly come any more.
