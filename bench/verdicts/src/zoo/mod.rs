@@ -40,6 +40,7 @@ pub struct Drawn {
     pub points: Vec<Point>,
     /// What a watch knew at the end of the run: [`Drawn::until`] has what it knew before.
     pub context: Context,
+    /// By their length on the step axis, and by their ends on the time axis, which knows no steps.
     pub knows_epochs: bool,
     pub seconds_per_step: f64,
 }

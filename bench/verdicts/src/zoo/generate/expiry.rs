@@ -28,7 +28,7 @@ pub(super) const KINDS: &[Kind] = &[
     }),
 ];
 
-fn by_age(setting: &Setting, random: &mut Random) -> Option<Shape> {
+pub(super) fn by_age(setting: &Setting, random: &mut Random) -> Option<Shape> {
     let life = setting.expiry(random);
     Some(aged(setting, random, life))
 }

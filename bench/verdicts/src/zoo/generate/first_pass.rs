@@ -70,9 +70,9 @@ fn sorted(setting: &Setting, random: &mut Random) -> Option<Shape> {
     }))
 }
 
-/// The run is over before the first pass is, or with it.
+/// The run is over before the first pass is, with it, or soon after.
 fn single(setting: &Setting, random: &mut Random) -> Option<Shape> {
-    (setting.epoch >= 0.7 * setting.steps).then(|| straight(setting, random, 0.0, setting.epoch))
+    (setting.epoch >= 0.9 * setting.steps).then(|| straight(setting, random, 0.0, setting.epoch))
 }
 
 /// Begun in the middle of an epoch: its rest is new, and in the next pass those that the rest did not have,
@@ -90,8 +90,7 @@ fn resumed(setting: &Setting, random: &mut Random) -> Option<Shape> {
     let end = Place::Step(rest + epoch);
     let before = random.whole(0, 5) as f64;
     Some(Shape {
-        resumed_at: before * epoch + epoch - rest,
-        resumed: random.happens(0.5),
+        resumed_at: Some((before * epoch + epoch - rest).ceil()),
         ..Shape::fills(BEGIN, end, move |now| whole * share(now.step))
     })
 }

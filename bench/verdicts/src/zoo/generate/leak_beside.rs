@@ -33,6 +33,24 @@ pub(super) const KINDS: &[Kind] = &[
             leak(setting, random).beside(store)
         })
     }),
+    kind("leak-beside-expiry", |setting, random| {
+        let store = super::expiry::by_age(setting, random)?;
+        Some(leak(setting, random).beside(store))
+    }),
+    kind("leak-beside-workers", |setting, random| {
+        let workers = super::workers::persistent(setting, random)?;
+        Some(leak(setting, random).beside(workers))
+    }),
+    kind("leak-beside-vocabulary", |setting, random| {
+        let length = setting.store(random);
+        let words = super::vocabulary::heaps(setting, random, length);
+        Some(leak(setting, random).beside(words))
+    }),
+    kind("leak-beside-last-evaluations", |setting, random| {
+        let pool = super::rounds::pool(setting, random, setting.evaluations?.every);
+        Some(leak(setting, random).beside(pool))
+    }),
+    kind("leak-after-first-pass", after_pass),
     kind("leak-in-one-worker", one_worker),
 ];
 
@@ -74,6 +92,18 @@ fn fading_warm_up(setting: &Setting, random: &mut Random) -> Option<Shape> {
         let warm = fading(setting, random, 0.0, move |step| -(-step / length).exp_m1());
         leak(setting, random).beside(warm)
     })
+}
+
+/// The pass ended, and the level stood, when something else begins to leak.
+fn after_pass(setting: &Setting, random: &mut Random) -> Option<Shape> {
+    let (epoch, steps) = (setting.epoch, setting.steps);
+    if epoch > 0.4 * steps {
+        return None;
+    }
+    let onset = epoch + (steps - epoch) * random.between(0.05, 0.6);
+    let height = setting.growth(random);
+    let pass = straight(setting, random, 0.0, epoch);
+    Some(from(setting, random, onset, height).beside(pass))
 }
 
 /// One of several processes: a small share of the tree, beside others that are never quite still.

@@ -26,6 +26,7 @@ pub(super) const KINDS: &[Kind] = &[
     }),
     kind("leak-in-bursts", bursts),
     kind("leak-on-and-off", on_and_off),
+    kind("leak-changes-pace", changes),
     kind("leak-of-all-sizes", |setting, random| {
         let sigma = random.between(0.7, 1.3);
         let (height, pace) = (setting.growth(random), Pace::uneven(random, sigma));
@@ -64,6 +65,20 @@ fn bursts(setting: &Setting, random: &mut Random) -> Option<Shape> {
         rate: Some(sum * scale / setting.steps),
         ..Shape::leaks(Place::Step(first), stairs(levels))
     })
+}
+
+/// Another phase of the training keeps more, or less, of the same.
+fn changes(setting: &Setting, random: &mut Random) -> Option<Shape> {
+    let at = setting.steps * random.between(0.2, 0.8);
+    let times = random.log_between(2.0, 10.0);
+    let (before, after) = if random.happens(0.5) {
+        (1.0, times)
+    } else {
+        (times, 1.0)
+    };
+    let kept = move |step: f64| before * step.min(at) + after * (step - at).max(0.0);
+    let scale = setting.growth(random) / kept(setting.steps);
+    Some(Shape::leaks(BEGIN, move |now| scale * kept(now.step)))
 }
 
 /// Only one of two alternating phases leaks.

@@ -53,6 +53,10 @@ fn flushed(setting: &Setting, random: &mut Random) -> Option<Shape> {
 /// The policy learns to write more, up to what it may: what a batch of rollouts takes follows, in an S.
 fn longer(setting: &Setting, random: &mut Random) -> Option<Shape> {
     let length = setting.store(random);
+    // Of one much longer than the run, nothing is seen.
+    if length > 5.0 * setting.steps {
+        return None;
+    }
     let share = move |step: f64| {
         let way = (step / length).min(1.0);
         way * way * (3.0 - 2.0 * way)

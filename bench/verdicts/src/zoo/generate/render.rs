@@ -37,14 +37,17 @@ pub(crate) struct Rendered {
 
 pub(crate) fn render(kind: &Kind, seed: u64, prior_scale: f64) -> Rendered {
     let mut random = Random(seed);
-    let (setting, mut shape) = (0..TRIES)
+    let (mut setting, mut shape) = (0..TRIES)
         .find_map(|_| {
             let setting = Setting::draw(&mut random.fork(), prior_scale);
             let shape = (kind.draw)(&setting, &mut random.fork())?;
             Some((setting, shape))
         })
         .unwrap_or_else(|| panic!("no setting suits {}", kind.name));
-    let grid = Grid::draw(&setting, shape.resumed_at, &mut random);
+    if let Some(step) = shape.resumed_at {
+        (setting.resumed_at, setting.resumed) = (step, random.happens(0.5));
+    }
+    let grid = Grid::draw(&setting, &mut random);
 
     let mut readings = Readings::new(&setting, &shape, &grid, random);
     let mut floor = Vec::with_capacity(grid.nows.len());
@@ -94,7 +97,7 @@ struct Grid {
 
 impl Grid {
     /// Even on the axis; on the other one the pace of the job shows.
-    fn draw(setting: &Setting, resumed_at: f64, random: &mut Random) -> Grid {
+    fn draw(setting: &Setting, random: &mut Random) -> Grid {
         let (steps, seconds) = (setting.steps, setting.seconds());
         let axis = setting.axis;
         let whole = if axis == Axis::Step { steps } else { seconds };
@@ -142,7 +145,7 @@ impl Grid {
         });
         Grid {
             axis,
-            resumed_at,
+            resumed_at: setting.resumed_at,
             seconds_per_step: setting.seconds_per_step,
             nows: nows.collect(),
         }
@@ -369,7 +372,7 @@ fn context(setting: &Setting, shape: &Shape, grid: &Grid) -> Context {
     }
     let mut epoch_ends = Vec::new();
     if setting.prints_epochs {
-        epoch_ends.extend(known(setting.epoch, shape.resumed_at));
+        epoch_ends.extend(known(setting.epoch, setting.resumed_at));
     }
     Context {
         geometry: Geometry {
@@ -378,8 +381,10 @@ fn context(setting: &Setting, shape: &Shape, grid: &Grid) -> Context {
         },
         marked: on_steps,
         first_step: on_steps.then(|| grid.x_at(grid.nows[0])),
-        resumed: shape.resumed,
-        total_steps: (setting.knows_total).then_some(shape.resumed_at + setting.steps),
+        resumed: setting.resumed,
+        total_steps: setting
+            .knows_total
+            .then_some(setting.resumed_at + setting.steps),
         shards: shape.shards,
         epoch_ends,
         rounds,

@@ -36,7 +36,7 @@ pub(super) const KINDS: &[Kind] = &[
 ];
 
 /// The last so many are kept.
-fn pool(setting: &Setting, random: &mut Random, every: f64) -> Shape {
+pub(super) fn pool(setting: &Setting, random: &mut Random, every: f64) -> Shape {
     let room = setting.pool(random);
     let seen = (setting.steps / every).floor().clamp(1.0, room);
     let each = setting.growth(random) / seen;

@@ -26,6 +26,10 @@ pub struct Setting {
     pub pace: f64,
     /// Steps in a pass over the data.
     pub epoch: f64,
+    /// The step that the process began with, at the end of an epoch: others than 0 were resumed.
+    pub resumed_at: f64,
+    /// The watch saw it being started again.
+    pub resumed: bool,
     pub knows_epochs: bool,
     /// The ends of epochs are printed when they come.
     pub prints_epochs: bool,
@@ -122,12 +126,20 @@ impl Setting {
             POINTS.1
         };
         let knows_epochs = random.happens(0.5);
+        let epoch = epoch(random, steps);
+        let resumed_at = if random.happens(0.06) {
+            (epoch * random.whole(1, 8) as f64).ceil()
+        } else {
+            0.0
+        };
         Setting {
             axis,
             steps,
             seconds_per_step,
             pace: random.between(0.0, 0.3),
-            epoch: random.log_between(SHORTEST_EPOCH, steps).round(),
+            epoch,
+            resumed_at,
+            resumed: resumed_at > 0.0 && random.happens(0.5),
             knows_epochs,
             prints_epochs: knows_epochs && (axis == Axis::Time || random.happens(0.5)),
             knows_total: axis == Axis::Step && random.happens(0.7),
@@ -196,6 +208,17 @@ impl Setting {
 
     pub fn seconds(&self) -> f64 {
         self.steps * self.seconds_per_step
+    }
+}
+
+/// Most runs are of several epochs; some are of one, and some end before the first does.
+fn epoch(random: &mut Random, steps: f64) -> f64 {
+    match random.unit() {
+        u if u < 0.08 => steps,
+        u if u < 0.14 => (steps * random.log_between(1.0, 8.0)).round(),
+        // The last batch of a pass is smaller, or shared with the next: a length need not be whole.
+        u if u < 0.35 => random.log_between(SHORTEST_EPOCH, steps),
+        _ => random.log_between(SHORTEST_EPOCH, steps).round(),
     }
 }
 

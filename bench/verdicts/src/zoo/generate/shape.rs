@@ -34,10 +34,8 @@ pub struct Shape {
     pub rate: Option<f64>,
     /// Harmless growth begins and ends, within the run or beyond.
     pub grows: Option<(Place, Place)>,
-    /// The step that the process began with: others than 0 were resumed.
-    pub resumed_at: f64,
-    /// The watch saw it being started again.
-    pub resumed: bool,
+    /// The process was resumed at this step, whatever the setting says.
+    pub resumed_at: Option<f64>,
     pub shards: f64,
     /// The readings are at least as noisy as this, as a share of the level.
     pub noise: f64,
@@ -52,8 +50,7 @@ impl Shape {
             leak: None,
             rate: None,
             grows: None,
-            resumed_at: 0.0,
-            resumed: false,
+            resumed_at: None,
             shards: 1.0,
             noise: 0.0,
         }
@@ -128,7 +125,7 @@ pub fn fading(
 
 /// What all of a store comes to, so that what the run sees of it is of the usual size.
 pub fn whole(setting: &Setting, random: &mut Random, share: impl Fn(f64) -> f64) -> f64 {
-    setting.growth(random) / share(setting.steps).max(1e-6)
+    setting.growth(random) / share(setting.steps).max(1e-9)
 }
 
 /// The first step at which something that stays true has become true.

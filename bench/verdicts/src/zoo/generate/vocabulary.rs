@@ -26,7 +26,7 @@ pub(super) const KINDS: &[Kind] = &[
     kind("vocabulary-long-words", long_words),
 ];
 
-fn heaps(setting: &Setting, random: &mut Random, length: f64) -> Shape {
+pub(super) fn heaps(setting: &Setting, random: &mut Random, length: f64) -> Shape {
     let power = random.between(0.5, 0.7);
     let share = move |step: f64| (step / length).min(1.0).powf(power);
     let whole = whole(setting, random, share);

@@ -26,7 +26,7 @@ fn count(random: &mut Random) -> f64 {
 }
 
 /// A pass brings each of N workers a part that is new to it but for what it has: 1 - 1/N of the pass before.
-fn persistent(setting: &Setting, random: &mut Random) -> Option<Shape> {
+pub(super) fn persistent(setting: &Setting, random: &mut Random) -> Option<Shape> {
     let workers = count(random);
     let fade = 1.0 - 1.0 / workers;
     let epoch = setting.epoch;
