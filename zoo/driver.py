@@ -2,7 +2,8 @@
 
 All of that is drawn from the seed, and is the same whatever the kind keeps. A kind is a function that is
 given the `Job` and returns what happens in a step, or `Hooks`. It counts the bytes that it keeps by
-`hold`, `drop` and `leak`, and the truth is made of these counts, never of a look at the process.
+`hold`, `drop` and `leak`, and the truth is made of these counts. Only for the end of growth the process is
+looked at as well: what malloc keeps of the noise may still rise when the kind has all that it wants.
 """
 
 import json
@@ -101,7 +102,9 @@ class Job:
         # The kind's own account.
         self.held = self.leaked = 0
         self.onset = self.fills_in = self.ceiling = self.settled_at = None
-        self.history, self.times = [0], [0.0]
+        # Whether it gives nothing back: else the floor of the process says nothing about its end.
+        self.steady = True
+        self.history, self.times, self.private = [0], [0.0], [0]
         self._order, self._pass = [], -1
 
     def _epochs(self, look):
@@ -191,6 +194,7 @@ class Job:
                 hooks.log(now)
             self.history.append(self.held)
             self.times.append(time.monotonic() - self.began)
+            self.private.append(memory.private())
             self.tell(now)
             time.sleep(max(0.0, due - time.monotonic()))
             if self.eval_every and now % self.eval_every == 0:
@@ -305,7 +309,17 @@ class Job:
         if self.ceiling is None:
             return self.settled_at
         enough = self.ceiling - 0.02 * (self.base + self.ceiling)
-        return next((step for step, held in enumerate(self.history) if held >= enough and step), None)
+        step = next((step for step, held in enumerate(self.history) if held >= enough and step), None)
+        if step is None or not self.steady:
+            return step
+        # The floors of the process in windows of which the first begins there.
+        width = max(8, self.steps // 25)
+        windows = [self.private[at : at + width] for at in range(step, len(self.private), width)]
+        floors = [min(window) for window in windows if len(window) * 2 > width]
+        for number, floor in enumerate(floors):
+            if max(floors[number:]) <= 1.03 * floor:
+                return step + (number * width)
+        return step
 
     def clock(self, step):
         return None if step is None else round(self.times[min(step, len(self.times) - 1)], 2)

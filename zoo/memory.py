@@ -46,3 +46,10 @@ def native(size):
 def fix_threshold():
     """Have malloc always map blocks of 128 kB and more, as MALLOC_MMAP_THRESHOLD_ does."""
     libc.mallopt(M_MMAP_THRESHOLD, 128 * 1024)
+
+
+def private():
+    """Bytes of this process that are resident and not of files or shared memory."""
+    with open("/proc/self/statm") as file:
+        _, resident, shared, *_ = map(int, file.read().split())
+    return (resident - shared) * PAGE

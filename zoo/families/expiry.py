@@ -10,7 +10,7 @@ def expires(job, age, sweep=1):
     """Each step adds an entry; every `sweep` steps those older than `age` go."""
     size = job.growth() / job.within(age + sweep)
     job.fills_in, job.ceiling = age + sweep - 1, size * (age + sweep - 1)
-    kept = collections.deque()
+    kept, job.steady = collections.deque(), sweep == 1
 
     def step(now):
         kept.append((now, mapped(size)))

@@ -51,7 +51,7 @@ def shuffle(job):
     """A shuffle buffer fills at the begin of each epoch and runs empty at its end."""
     full = max(2, round(job.epoch_steps * job.draw(0.1, 0.6)))
     size, kept = job.growth(0.4, 2) / full, []
-    job.fills_in, job.ceiling = full, size * full
+    job.fills_in, job.ceiling, job.steady = full, size * full, False
 
     def step(now):
         place = (now - 1) % job.epoch_steps

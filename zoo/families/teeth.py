@@ -84,7 +84,7 @@ def warm(job):
     size, ring, kept = job.growth(0.4, 1.5) / job.within(full), [], []
     period = max(3, round(full * job.draw(0.02, 0.2)))
     tooth = job.base * job.pick.uniform(0.1, 0.5) / period
-    job.fills_in, job.ceiling = full, size * full
+    job.fills_in, job.ceiling, job.steady = full, size * full, False
 
     def step(now):
         if now <= full:
