@@ -20,6 +20,7 @@ def team(count, size):
 
 def feed(job, workers, known, size, choose):
     """Send the examples of a step to workers, and count what is new to each."""
+    job.steady = False
 
     def step(now):
         for index in job.batch(now):
