@@ -283,6 +283,9 @@ class Job:
             tenth = max(1, now // 10)
             grew = grew and min(self.private[-tenth:]) > 1.005 * min(self.private[-2 * tenth : -tenth])
         late = settles is None or settles > 0.95 * now
+        # Straight growth to the very end comes near its ceiling earlier than that.
+        if self.ceiling is not None and high - max(self.history[: now - now // 20 + 1]) > 0.01 * (self.base + high):
+            late = True
         onset = self.onset if leak else None
         prints = (["steps"] if self.prints != "none" else []) + (["epochs"] if self.tells != "nothing" else [])
         return {
