@@ -2,6 +2,7 @@
 
 export const GLOSSARY = /** @type {Record<string, string>} */ (
 {
+  "confidence": "How often calls like this are right, by a curve that was fitted to generated runs and tested on behaviours left out of the fit: docs/accuracy.md. None where it is too early.",
   "creeps": "It still rises, but so slowly that it would not matter within ten times this run: 2 MB in a run that holds 17 GB. That is no leak.",
   "driver": "What the growth goes with: steps, new examples, evaluations, saves, log calls or time. If every evaluation leaves 65 MB behind, evaluations drive it.",
   "epoch": "One pass over the training data. What keeps each example once grows during the first epoch and stops at its end.",
@@ -14,7 +15,7 @@ export const GLOSSARY = /** @type {Record<string, string>} */ (
   "headroom": "What is left between what is in use and the limit.",
   "held": "Memory that the kernel cannot take back from a process: anon + shmem + swap. Pages of files are not held, they can be read again.",
   "held by others": "What other processes take of the same limit. Your job may run out of memory because of them.",
-  "leak": "The floor rises steadily, and past what would have ended it: the end of an epoch, twelve evaluations, or three hours and 20,000 steps.",
+  "leak": "The floor rises steadily, and for longer than harmless stores take to fill: a few epochs where they are known, thirteen evaluations or saves, or about six hours.",
   "limit": "Where memory ends: the smallest of the container's (cgroup), the batch system's and the machine's.",
   "look": "A short, read-only visit into a running process that tells where its bytes are: Python objects, malloc blocks by size, shared memory, files.",
   "mark": "A moment that the training loop told lowtide, such as lowtide.mark(step=10) or what a callback sends. Without marks, steps are read from what the job prints.",

@@ -3,7 +3,7 @@
 import { Chart } from "./chart.js";
 import { attempts, breakdown, death, events, evidence, explanation, facts, glossary, processes, roles } from "./parts.js";
 import { axes, convert, findLine, makeScene, metersOf, nameOf } from "./scene.js";
-import { badge, card, el, fitsWord, oomOf, pace, place, showBytes, showCount, showDuration, underWay, wordOf } from "./words.js";
+import { badge, card, confidence, el, fitsWord, oomOf, pace, place, showBytes, showCount, showDuration, underWay, wordOf } from "./words.js";
 
 const KEYS = "Arrow keys move the cursor, with Shift they pan; + and − zoom, 0 shows everything, Home and End go to the edges. With the mouse: drag to zoom, Shift and drag to pan, double-click for everything.";
 /** Finer data is asked for when the view has stood still this long. */
@@ -70,7 +70,7 @@ export class RunView {
     const outlook = v.outlook && el("p", { class: `outlook ${v.outlook.fits ?? ""}` }, `This run ${v.outlook.says}`);
     const answer = v.outlook ? report.headline.replace(`; this run ${v.outlook.says}`, "") : report.headline;
     this.top.className = `verdict-box ${word}`;
-    this.top.replaceChildren(el("p", { class: "over-title" }, badge(word), ...v.also.map((also) => el("span", { class: "quiet" }, `also ${also}`)), el("span", { class: "run-name" }, report.name)),
+    this.top.replaceChildren(el("p", { class: "over-title" }, badge(word), confidence(v), ...v.also.map((also) => el("span", { class: "quiet" }, `also ${also}`)), el("span", { class: "run-name" }, report.name)),
       el("h1", {}, answer), outlook ?? "", process ?? "", el("dl", { class: "figures" }, ...figures));
     const title = `${word}: ${report.name} – lowtide`;
     if (document.title !== title) this.voice.textContent = `Verdict: ${report.headline}`;

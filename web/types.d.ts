@@ -688,7 +688,7 @@ type Verdict = {
   axis: Axis;
   /** Where growth must end, or ended; none when nobody knows. */
   bound: Bound | null;
-  /** The probability that this call is right, measured on what the rules were not tuned on. None until there is such a measurement, and when too early. */
+  /** How often calls like this are right, 0 to 1, if leaks and harmless growth are equally common: by a curve that was fitted to generated runs and tested on behaviours left out of the fit (docs/accuracy.md). None when too early, and for growth whose end is known beforehand. */
   confidence: number | null;
   /** Growth that is real but too slow to matter within ten times the run. */
   creep: boolean;

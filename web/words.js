@@ -101,6 +101,13 @@ export function el(tag, attributes = {}, ...children) {
   return made;
 }
 
+/** How often such a call is right, never all of them; none where that is not known. @param {Verdict} v */
+export function confidence(v) {
+  if (v.confidence === null) return null;
+  const share = Math.min(99, Math.round(100 * v.confidence));
+  return el("span", { class: "quiet confidence", title: GLOSSARY["confidence"] }, `${share} % of calls like this are right`);
+}
+
 /** @param {string} verdict */
 export function badge(verdict) {
   const { word, sign } = VERDICTS[verdict] ?? { word: verdict, sign: "?" };

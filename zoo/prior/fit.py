@@ -130,6 +130,24 @@ def show(name, pool, what="fitted"):
     print(f"{name:34.34} {points}  {pool.sigma:5.2f} {len(pool.items):4d} {len(pool.families):3d}")
 
 
+# What the judge believes, by its own names.
+BELIEVED = {"store_steps": "steps_straight", "store_seconds": "seconds_straight", "passes": "epochs", "rounds": "rounds",
+            "epoch_steps": "epoch_steps", "epoch_seconds": "epoch_seconds"}
+
+
+def write_folds(found):
+    """folds.json: the points that the judge believes, and the same without what each family of the zoo is made of."""
+    points = lambda pool: [float(f"{pool.mixture(q):.3g}") for q in POINTS]
+    folds = {"all": {name: points(found[pool]) for name, pool in BELIEVED.items()}}
+    for family, ours in json.loads((HERE / "families.json").read_text()).items():
+        fold = {}
+        for name, pool in BELIEVED.items():
+            rest = [item for item in found[pool].items if item[0] not in ours]
+            fold[name] = points(Pool(rest)) if len(rest) < len(found[pool].items) else folds["all"][name]
+        folds[family] = fold
+    (HERE / "folds.json").write_text(json.dumps(folds, indent=1) + "\n")
+
+
 def main():
     head = f"{'':34} {'10 %':>9} {'median':>9} {'90 %':>9} {'95 %':>9} {'99 %':>9}  sigma    n fam"
     found, out = pools(), {}
@@ -167,6 +185,7 @@ def main():
             rows.append({"t": t, "still_filling": round(alive, 4), "half_full_by": float(f"{half:.3g}"), "most_full_by": float(f"{most:.3g}")})
         out[name]["given"] = rows
     (HERE / "prior.json").write_text(json.dumps(out, indent=1) + "\n")
+    write_folds(found)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 use lowtide_core::entry::Entry;
 use lowtide_core::explain::Explanation;
+use lowtide_core::judge::prior::Prior;
 use lowtide_core::mark::Geometry;
 use lowtide_core::point::{Context, Point};
 use lowtide_core::run::Run;
@@ -59,6 +60,25 @@ pub struct Truth {
     pub rate: Option<f64>,
     /// What the tree holds once growth has ended, in bytes.
     pub plateau: Option<f64>,
+    /// The mechanism, and what of it this is.
+    #[serde(default)]
+    pub family: String,
+    #[serde(default)]
+    pub kind: String,
+    /// Steps that harmless growth takes in all, also beyond the run.
+    pub fills_in: Option<f64>,
+    /// Onset and end again, in seconds since the program began.
+    pub onset_seconds: Option<f64>,
+    pub settles_seconds: Option<f64>,
+    /// Whether its floor still grew at the end.
+    #[serde(default)]
+    pub ends_growing: bool,
+    /// What the job prints, of `steps` and `epochs`.
+    #[serde(default)]
+    pub prints: Vec<String>,
+    /// Real time, or faster than life.
+    #[serde(default)]
+    pub pace: String,
 }
 
 pub struct Case {
@@ -138,7 +158,7 @@ pub fn read(path: &Path) -> anyhow::Result<Vec<Entry>> {
 }
 
 impl Case {
-    fn length(&self) -> Micros {
+    pub fn length(&self) -> Micros {
         let samples = self.entries.iter().rev();
         let last = samples.filter_map(|entry| match entry {
             Entry::Sample(sample) => Some(sample.at),
@@ -150,8 +170,14 @@ impl Case {
     /// What was said on the way: folded entry by entry, as it was while the job ran. The last answer is
     /// the one on the whole recording.
     pub fn moments(&self, told: Geometry) -> Vec<Moment> {
+        self.moments_by(Prior::PUBLISHED, told)
+    }
+
+    /// The same by another prior.
+    pub fn moments_by(&self, prior: Prior, told: Geometry) -> Vec<Moment> {
         let every = (self.length().0 / MOMENTS).clamp(OFTENEST.0, RAREST.0);
         let mut run = told_run(told);
+        run.judge_by(prior);
         let mut moments = Vec::new();
         let mut due = 0;
         for entry in &self.entries {
@@ -218,6 +244,7 @@ impl Case {
             meter: Meter::Held,
             points,
             context: Context {
+                told: true,
                 geometry: truth.told,
                 ..Context::default()
             },

@@ -8,6 +8,7 @@ pub mod prefixes;
 pub mod ramp;
 pub mod rules;
 pub mod score;
+pub mod scored;
 pub mod speed;
 pub mod stats;
 pub mod trace;

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::judge::prior::Prior;
 use crate::mark::{Geometry, Phase};
 use crate::units::Bytes;
 use crate::verdict::{Axis, Meter};
@@ -40,6 +41,8 @@ pub struct Track {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Context {
     pub geometry: Geometry,
+    /// Somebody told how long an epoch is, by a flag.
+    pub told: bool,
     pub limit: Option<Bytes>,
     /// Marks told where steps begin: growth before the first step is start-up.
     pub marked: bool,
@@ -63,6 +66,8 @@ pub struct Context {
     pub rounds: Vec<Round>,
     /// What the process of this line kept after some of them, where its readings say so.
     pub kept: Vec<Kept>,
+    /// How long harmless growth lasts; another one than the published is for those who score it.
+    pub prior: Prior,
 }
 
 /// Memory that was reserved in one piece, is being touched, and carries the growth of this line.

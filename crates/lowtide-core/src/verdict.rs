@@ -18,9 +18,12 @@ pub struct Verdict {
     pub verdict: Class,
     /// True for `leak`, none for `too-early`, false otherwise.
     pub leaking: Option<bool>,
-    /// The probability that this call is right, measured on what the rules were not tuned on. None until
-    /// there is such a measurement, and when too early.
+    /// How often a call like this one is right, by a curve that was fitted to generated runs and tested on behaviours left out of
+    /// the fit, if leaks and harmless runs are equally common. None when too early, and for growth whose end is known beforehand.
     pub confidence: Option<f64>,
+    /// What the confidence was worked out from.
+    #[serde(skip)]
+    pub basis: Option<Basis>,
     /// The floor rises now. Whether that ends is another question, which `verdict` answers: `too-early`
     /// and growing is growth whose end nobody knows yet.
     pub growing: bool,
@@ -73,6 +76,13 @@ impl Verdict {
     pub fn is_under_way(&self) -> bool {
         self.verdict == Class::WarmUp && self.settled_at.is_none()
     }
+}
+
+/// What a call stands on. Of a leak: the logarithm of its odds by the prior. Of a level floor: that of how long it is level
+/// against how long it grew, and by how much it may still rise.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Basis {
+    pub stands_on: [f64; 2],
 }
 
 /// Ticks that were there and cannot be judged.

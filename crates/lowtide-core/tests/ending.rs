@@ -2,13 +2,17 @@
 //! case for each thing that is known, and for each kind of harmless growth that was once accused.
 
 use lowtide_core::judge::judge;
+use lowtide_core::judge::prior::{Lasted, Prior};
 use lowtide_core::mark::Geometry;
 use lowtide_core::point::{Context, Point, Reserve, Round, RoundKind};
 use lowtide_core::series::Series;
-use lowtide_core::units::Bytes;
+use lowtide_core::units::{Bytes, show_duration};
 use lowtide_core::verdict::{Axis, BoundKind, Class, Fits, Meter, Verdict};
 
 const MB: f64 = 1e6;
+
+/// Steps are a fifth of a second.
+const PACE: f64 = 0.2;
 
 /// A job of 3,600 steps, five a second, as a watch sees it: a sample every half second.
 struct Job {
@@ -35,6 +39,13 @@ impl Job {
             epoch_steps: Some(steps),
             ..Geometry::default()
         };
+        self
+    }
+
+    /// The same for so many steps.
+    fn long(mut self, steps: f64) -> Job {
+        self.steps = steps;
+        self.context.total_steps = Some(steps);
         self
     }
 
@@ -65,6 +76,17 @@ impl Job {
         let found = all.into_iter().rev().find(|(at, _)| *at <= step);
         found.unwrap().1
     }
+}
+
+/// Steps of growth after which it is surely a leak, in epochs of so many.
+fn surely_leaks_after(epoch: f64) -> f64 {
+    let lasted = |steps: f64| Lasted {
+        told: false,
+        epochs: Some(steps / epoch),
+        steps: Some(steps),
+        seconds: Some(PACE * steps),
+    };
+    Prior::PUBLISHED.sure_after(lasted).unwrap()
 }
 
 #[track_caller]
@@ -120,7 +142,11 @@ fn growth_past_the_epoch_is_a_leak_and_growth_within_it_is_open() {
         (goes_on.needs / (1380.0 * MB) - 1.0).abs() < 0.02,
         "{goes_on:?}"
     );
-    assert_eq!(job.at(1100.0, leak).verdict, Class::Leak);
+    // A pass is over, and few stores are larger than some.
+    let sure = surely_leaks_after(800.0);
+    let open = job.at(0.95 * sure, leak);
+    assert!(open.is_open_growth() && open.steady, "{open:#?}");
+    assert_eq!(job.at(1.05 * sure, leak).verdict, Class::Leak);
     let cached = |x: f64| 300.0 + 0.3 * x.min(800.0);
     let verdicts = job.verdicts(cached);
     never_accused(&verdicts);
@@ -130,9 +156,10 @@ fn growth_past_the_epoch_is_a_leak_and_growth_within_it_is_open() {
 /// A store that begins to fill after the first pass has an end of its own.
 #[test]
 fn growth_that_begins_later_has_to_outlast_an_epoch_of_its_own() {
-    let job = Job::new().epoch(800.0);
+    let sure = surely_leaks_after(800.0);
+    let job = Job::new().epoch(800.0).long(1500.0 + 1.2 * sure);
     let late = |x: f64| 300.0 + 0.5 * (x - 1500.0).max(0.0);
-    assert_ne!(job.at(2400.0, late).verdict, Class::Leak);
+    assert_ne!(job.at(1500.0 + 0.95 * sure, late).verdict, Class::Leak);
     assert_eq!(job.last(late).verdict, Class::Leak);
     never_accused(&job.verdicts(|x| 300.0 + 0.5 * (x - 1500.0).clamp(0.0, 700.0)));
 }
@@ -221,8 +248,14 @@ fn growth_in_rounds_is_told_by_its_rounds() {
 /// Fills are over sooner: the time that it takes is said in words.
 #[test]
 fn growth_that_outlasts_what_fills_is_a_leak() {
-    let look = |hours: f64, per_hour: f64| {
-        let points: Vec<Point> = (0..(hours * 360.0) as u32)
+    let lasted = |seconds: f64| Lasted {
+        told: false,
+        seconds: Some(seconds),
+        ..Lasted::default()
+    };
+    let sure = Prior::PUBLISHED.sure_after(lasted).unwrap();
+    let look = |seconds: f64, per_hour: f64| {
+        let points: Vec<Point> = (0..(seconds / 10.0) as u32)
             .map(|i| {
                 let seconds = f64::from(i) * 10.0;
                 let wobble = f64::from(i.wrapping_mul(7919) % 13);
@@ -237,13 +270,17 @@ fn growth_that_outlasts_what_fills_is_a_leak() {
     };
     // Fast or slow: a cache beside a large model fills like one beside a small one.
     for per_hour in [600.0, 1500.0] {
-        assert_eq!(look(2.8, per_hour).verdict, Class::TooEarly);
-        let verdict = look(3.3, per_hour);
-        assert_eq!(verdict.verdict, Class::Leak, "{verdict:#?}");
-        assert!(
-            verdict.evidence.iter().any(|e| e.says.contains("3h 00m")),
-            "{verdict:#?}"
-        );
+        let says = |verdict: &Verdict, seconds: f64| {
+            let told = show_duration(seconds);
+            verdict.evidence.iter().any(|e| e.says.contains(&told))
+        };
+        let open = look(0.95 * sure, per_hour);
+        assert_eq!(open.verdict, Class::TooEarly);
+        assert!(says(&open, sure), "{open:#?}");
+        let leak = look(1.1 * sure, per_hour);
+        assert_eq!(leak.verdict, Class::Leak, "{leak:#?}");
+        let growth = leak.growth.as_ref().unwrap();
+        assert!(says(&leak, growth.to - growth.from), "{leak:#?}");
     }
 }
 
@@ -308,14 +345,19 @@ fn what_workers_share_of_a_pass_ends_much_later() {
             400.0 + 200.0 * (before + part * new(done))
         }
     };
-    for shards in [8.0, 16.0] {
-        let mut job = Job::new().epoch(300.0);
-        never_accused(&{
-            job.context.shards = shards;
-            job.verdicts(shared(shards))
-        });
+    // By then half of what each sees is new to it at most.
+    for (shards, passes) in [(8.0, 6.0), (16.0, 11.0)] {
+        let sure = surely_leaks_after(300.0 * passes);
+        let mut job = Job::new().epoch(300.0).long(1.1 * sure);
+        job.context.shards = shards;
+        never_accused(&job.verdicts(shared(shards)));
         // A leak keeps its pace.
-        assert_eq!(job.last(|x| 400.0 + 0.6 * x).verdict, Class::Leak);
+        let leak = |x: f64| 400.0 + 0.6 * x;
+        assert_ne!(job.at(0.95 * sure, leak).verdict, Class::Leak);
+        assert_eq!(job.last(leak).verdict, Class::Leak);
+        // If all stores were full at once, only this would keep it from being a leak.
+        job.context.prior = Prior::PUBLISHED.times(1e-3);
+        never_accused(&job.verdicts(shared(shards)));
         job.context.shards = 1.0;
         let alone = job.verdicts(shared(shards));
         let accused = alone.iter().any(|(_, v)| v.verdict == Class::Leak);

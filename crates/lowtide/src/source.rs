@@ -289,6 +289,7 @@ impl Understood {
         }
         geometry.merge(&said.geometry);
         let context = Context {
+            told: said.geometry.steps_per_epoch().is_some(),
             geometry,
             limit: said.limit,
             total_steps: said

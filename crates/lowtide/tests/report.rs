@@ -30,8 +30,12 @@ fn bytes(name: &str, table: &str, output: &str) -> Vec<u8> {
     std::fs::read(output).unwrap()
 }
 
+/// Of 40 each, so many that growth beyond them is a leak.
+const EPOCHS: usize = 10;
+const STEPS: usize = 40 * EPOCHS;
+
 fn rising() -> String {
-    let rows = (1..=120).map(|step| format!("{step},{}\n", 1000 + 10 * step));
+    let rows = (1..=STEPS).map(|step| format!("{step},{}\n", 1000 + 10 * step));
     std::iter::once("step,memory_mb\n".to_owned())
         .chain(rows)
         .collect()
@@ -46,10 +50,10 @@ fn the_file_carries_everything_and_asks_for_nothing() {
     let (_, data) = html.split_once(r#"id="report">"#).unwrap();
     let (data, _) = data.split_once("</script>").unwrap();
     let report: serde_json::Value = serde_json::from_str(data).unwrap();
-    assert_eq!(report["lines"][0]["x"].as_array().unwrap().len(), 120);
+    assert_eq!(report["lines"][0]["x"].as_array().unwrap().len(), STEPS);
     assert_eq!(report["verdict"]["verdict"], "leak");
     assert!(report["headline"].as_str().unwrap().starts_with("LEAK"));
-    assert_eq!(report["epochs"].as_array().unwrap().len(), 3);
+    assert_eq!(report["epochs"].as_array().unwrap().len(), EPOCHS);
 }
 
 #[test]
@@ -101,4 +105,41 @@ fn the_chart_is_a_picture_and_the_text_is_no_mark_up() {
         text.starts_with("### LEAK") && text.contains("| rate | 10.0 MB/step"),
         "{text}"
     );
+}
+
+/// Null where nothing is called; otherwise a share, and every view that people read has it once.
+#[test]
+fn how_often_such_calls_are_right_is_told_with_every_call() {
+    let table = |steps: usize, memory: &dyn Fn(usize) -> usize| {
+        let rows = (1..=steps).map(|step| format!("{step},{}\n", memory(step)));
+        format!("step,memory_mb\n{}", rows.collect::<String>())
+    };
+    let rises = |step: usize| 1000 + 10 * step;
+    let flat = |step: usize| 1000 + step * 7 % 5;
+    for (steps, memory, class, called) in [
+        (STEPS, &rises as &dyn Fn(usize) -> usize, "leak", true),
+        (STEPS, &flat, "stable", true),
+        (30, &rises, "too-early", false),
+    ] {
+        let table = table(steps, memory);
+        let folder = tempfile::tempdir().unwrap();
+        let source = folder.path().join("a.csv");
+        std::fs::write(&source, &table).unwrap();
+        let judged = |flags: &[&str]| {
+            let mut command = Command::new(LOWTIDE);
+            command.arg("judge").arg(&source);
+            let done = command.args(["--epoch-steps", "40"]).args(flags).finish();
+            String::from_utf8(done.stdout).unwrap()
+        };
+        let json: serde_json::Value = serde_json::from_str(&judged(&["--json"])).unwrap();
+        assert_eq!(json["verdict"], class, "{json}");
+        match json["confidence"].as_f64() {
+            Some(share) => assert!(called && share > 0.0 && share < 1.0, "{share}"),
+            None => assert!(!called && json["confidence"].is_null(), "{json}"),
+        }
+        for text in [judged(&[]), written("a.csv", &table, "r.md")] {
+            let told = text.matches("% of calls like this are right").count();
+            assert_eq!(told, usize::from(called), "{text}");
+        }
+    }
 }

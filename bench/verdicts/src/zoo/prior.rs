@@ -1,27 +1,21 @@
 //! How long harmless stores take to fill, and how much is kept: every number that the generated series
 //! draw from. Lengths are scaled by the `prior_scale` of [`super::draw`]; sizes are not.
 
+use lowtide_core::judge::prior::{Length, Prior};
+
 use crate::stats::Random;
 use crate::zoo::chance::Chance;
 
-/// A store that holds so many steps: rings, queues, caches with a cap, curricula by step.
-pub const STORE_STEPS: LogNormal = LogNormal {
-    median: 1500.0,
-    sigma: 1.8,
-};
+/// How long stores of a size of their own take to fill by the clock, those that are tied to the data in passes over it, and
+/// pools of results in rounds: what is published (`zoo/prior`), which the judge believes too. That it should not be true is
+/// what the scale is for.
+pub const PUBLISHED: Prior = Prior::PUBLISHED;
 
-/// A store that holds so many passes over the data: banks of variants, curricula by epoch. (A first pass
-/// is one epoch exactly, whatever the scale.)
-pub const STORE_EPOCHS: LogNormal = LogNormal {
-    median: 2.5,
-    sigma: 0.8,
-};
-
-/// A store that holds the last so many evaluations, saves or epochs.
-pub const STORE_ROUNDS: LogUniform = LogUniform {
-    low: 2.0,
-    high: 40.0,
-};
+/// Of the stores in jobs with epochs, so many are tied to the data: by the published odds.
+pub fn tied_to_data() -> f64 {
+    let odds = PUBLISHED.odds;
+    odds.passes / (odds.passes + odds.store_beside_epochs)
+}
 
 /// A store whose entries live so many seconds.
 pub const EXPIRY_SECONDS: LogNormal = LogNormal {
@@ -67,4 +61,9 @@ impl LogUniform {
     pub fn draw(&self, random: &mut Random) -> f64 {
         random.log_between(self.low, self.high)
     }
+}
+
+/// One length of a published distribution.
+pub fn draw(length: Length, random: &mut Random) -> f64 {
+    length.at(random.normal())
 }

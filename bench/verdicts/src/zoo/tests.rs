@@ -1,3 +1,5 @@
+//! Every kind draws, the same by its seed, and its truth is that of its floor.
+
 use lowtide_core::verdict::Axis;
 
 use super::chance::Chance;

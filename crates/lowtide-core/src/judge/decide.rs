@@ -266,7 +266,6 @@ impl<'a> Case<'a> {
             whole,
             line,
             toothed: teeth.is_some(),
-            epoch_known: epoch.is_some(),
         };
         for start in tail::starts(line, &smooth, noise) {
             let Some(mut tail) = tail::describe(line, start, noise) else {

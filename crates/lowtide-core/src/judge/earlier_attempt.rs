@@ -15,7 +15,7 @@ pub(crate) fn shown_in(number: u32) -> Evidence {
 #[cfg(test)]
 mod tests {
     use super::RULE;
-    use crate::judge::testing::names;
+    use crate::judge::testing::{names, surely_leaks_after};
     use crate::mark::Geometry;
     use crate::run::guarded::GuardedJob;
     use crate::verdict::Class;
@@ -27,10 +27,14 @@ mod tests {
             ..Geometry::default()
         };
         let mut job = GuardedJob::new();
-        job.steps(0..300, epoch, |step| 500.0 + 4.0 * step as f64);
-        assert!(!names(&job.run.verdict(), RULE));
-        job.restart(300);
-        job.steps(301..306, epoch, |_| 500.0);
+        let steps = (1.1 * surely_leaks_after(Some(100.0), Some(1.0))) as u64;
+        let grown = |step: u64| 1200.0 * step as f64 / steps as f64;
+        job.steps(0..steps, epoch, |step| 500.0 + grown(step));
+        let verdict = job.run.verdict();
+        assert_eq!(verdict.verdict, Class::Leak, "{:#?}", verdict.evidence);
+        assert!(!names(&verdict, RULE));
+        job.restart(steps);
+        job.steps(steps + 1..steps + 6, epoch, |_| 500.0);
         let verdict = job.run.verdict();
         assert_eq!(verdict.verdict, Class::Leak);
         assert!(names(&verdict, RULE), "{:#?}", verdict.evidence);

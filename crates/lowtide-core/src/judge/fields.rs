@@ -11,6 +11,10 @@ use crate::verdict::{Class, Floor, Rate, SCHEMA, Verdict};
 /// is that much wider. The plateaus of the shared benign logs drift by 0.2 to 1.2 %.
 pub(crate) const DRIFT: f64 = 0.01;
 
+/// By so much the interval of what rises is wider than the line alone makes it: growth is uneven in ways that residuals do not show (a
+/// second store, rounds, sizes of all orders). Without it, 89 % of the zoo's generated leaks had their rate in it instead of 95.
+const WIDER: f64 = 1.7;
+
 impl Case<'_> {
     pub(super) fn blank(&self, line: &FloorLine) -> Verdict {
         let last = line.ys.last().copied().unwrap_or(0.0);
@@ -20,6 +24,7 @@ impl Case<'_> {
             verdict: Class::TooEarly,
             leaking: None,
             confidence: None,
+            basis: None,
             growing: false,
             steady: false,
             process: None,
@@ -69,8 +74,9 @@ impl Case<'_> {
             tail = by_squares;
         }
         let drift = DRIFT * tail.level_end.abs() / line.span();
-        tail.low -= drift;
-        tail.high += drift;
+        let wider = if tail.low > 0.0 { WIDER } else { 1.0 };
+        tail.low = tail.slope - wider * (tail.slope - tail.low) - drift;
+        tail.high = tail.slope + wider * (tail.high - tail.slope) + drift;
         verdict.rate.value = tail.slope;
         verdict.rate.low = tail.low;
         verdict.rate.high = tail.high;

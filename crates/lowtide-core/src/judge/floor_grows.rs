@@ -70,12 +70,12 @@ impl Case<'_> {
             return self.within_epoch(verdict, whole, tail, epoch);
         }
         let (says, decides_at) = match (self.ending((whole, line), tail, epoch), verdict.steady) {
-            (Ending::Passed(why), true) => {
-                verdict.evidence.push(why);
-                return self.leak(verdict, whole, tail);
+            (Ending::Passed { says, surely }, true) => {
+                verdict.evidence.push(says);
+                return self.leak(verdict, whole, tail, surely);
             }
             (Ending::Open { says, decides_at }, true) => (vec![says], decides_at),
-            (Ending::Passed(_), false) => (missing.says, missing.decides_at),
+            (Ending::Passed { .. }, false) => (missing.says, missing.decides_at),
             // A clearer shape decides nothing while no end is known.
             (Ending::Open { decides_at: at, .. }, false) => {
                 let both = missing.decides_at.zip(at).map(|(a, b)| a.max(b));
@@ -118,7 +118,7 @@ impl Case<'_> {
 fn would_end_it(epoch: Option<Epoch>) -> Evidence {
     would_change::by(match epoch {
         Some(_) => {
-            "a floor that stays level makes it a warm-up; growth that outlasts an epoch a leak"
+            "a floor that stays level makes it a warm-up; growth that outlasts some epochs a leak"
         }
         None => {
             "a first pass over the data or a store that fills looks the same; a floor that stays level makes it a warm-up; the length of an epoch would decide it sooner (printed by the job, or told to `lowtide judge --epoch-steps N`)"

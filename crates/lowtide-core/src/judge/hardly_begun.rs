@@ -3,7 +3,7 @@
 use super::decide::Case;
 use super::line::FloorLine;
 use super::rule::Rule;
-use super::steady::{few_points, time_stands_for_work};
+use super::steady::few_points;
 use super::tail::Tail;
 use super::words::stretch;
 use super::{limit, would_change};
@@ -14,6 +14,8 @@ pub(super) const RULE: Rule = Rule::named("hardly begun");
 
 /// A job that has just begun is level for some seconds whatever it does later.
 const LEAST_SECONDS: f64 = 12.0;
+/// Shorter growth is start-up: the straight fills at the start of the shared traces end within 90 s.
+const FIRST_SECONDS: f64 = 75.0;
 
 impl Case<'_> {
     /// Some seconds of a run that goes on for longer.
@@ -38,7 +40,7 @@ impl Case<'_> {
     /// Ten times a run that has hardly begun is no horizon on which growth could be too slow to matter.
     pub(super) fn too_short_for_creep(&self, whole: &FloorLine) -> bool {
         let few = self.series.count() < few_points::FEW as u64;
-        let short = self.axis == Axis::Time && whole.span() < time_stands_for_work::LEAST_SECONDS;
+        let short = self.axis == Axis::Time && whole.span() < FIRST_SECONDS;
         few || short
     }
 

@@ -5,12 +5,19 @@ use super::decide::Case;
 use super::line::FloorLine;
 use super::tail::Tail;
 use super::{limit, would_change};
-use crate::verdict::{Class, Verdict};
+use crate::verdict::{Basis, Class, Verdict};
 
 impl Case<'_> {
-    pub(super) fn leak(&self, mut verdict: Verdict, whole: &FloorLine, tail: &Tail) -> Verdict {
+    pub(super) fn leak(
+        &self,
+        mut verdict: Verdict,
+        whole: &FloorLine,
+        tail: &Tail,
+        surely: f64,
+    ) -> Verdict {
         verdict.verdict = Class::Leak;
         verdict.leaking = Some(true);
+        verdict.basis = Some(Basis::of_leak(surely));
         verdict.evidence.push(tail.keeps_its_pace(whole));
         if let Some(oom) = &verdict.oom {
             let runs_out = limit::says(self.axis, oom);

@@ -72,24 +72,27 @@ pub(crate) fn newest_crest(line: &FloorLine) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::RULE;
-    use crate::judge::testing::{look_with, names};
+    use crate::judge::testing::{look_with, names, surely_leaks_after_seconds};
     use crate::point::Context;
     use crate::units::Bytes;
     use crate::verdict::Axis;
 
     #[test]
     fn a_leak_says_when_memory_runs_out() {
+        let seconds = (1.1 * surely_leaks_after_seconds()) as usize;
         let under = |limit: Option<Bytes>| {
             let context = Context {
                 limit,
                 ..Context::default()
             };
-            look_with(&context, Axis::Time, 12_000, |x| 1000.0 + x)
+            look_with(&context, Axis::Time, seconds, |x| 1000.0 + x)
         };
-        let verdict = under(Some(Bytes(23_000_000_000)));
+        // Full when it has grown for twice as long.
+        let full = 2.0 * seconds as f64;
+        let verdict = under(Some(Bytes((1e6 * (1000.0 + full)) as u64)));
         assert!(names(&verdict, RULE), "{:#?}", verdict.evidence);
         let oom = verdict.oom.unwrap();
-        assert!((oom.at / 22_000.0 - 1.0).abs() < 0.01, "{oom:?}");
+        assert!((oom.at / full - 1.0).abs() < 0.01, "{oom:?}");
         assert!(oom.low < oom.at && oom.high.is_some_and(|high| high > oom.at));
         assert!(!names(&under(None), RULE));
     }

@@ -7,6 +7,7 @@
 //! (`ending`): the length of an epoch, reserved memory, rounds of the same work. Does it fit?
 //! (`outlook`). `rule` lists every rule that an evidence line can name; each has a file of its own.
 
+pub mod confidence;
 mod decide;
 pub(crate) mod earlier_attempt;
 mod ending;
@@ -20,12 +21,13 @@ mod leak;
 mod limit;
 pub(crate) mod line;
 pub(crate) mod outlook;
+pub mod prior;
 mod rule;
 mod steady;
 mod tail;
 mod teeth;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 mod too_short;
 pub(crate) mod whose_memory;
 pub mod words;
@@ -52,6 +54,7 @@ pub fn judge(series: &Series, context: &Context) -> Verdict {
     let whole = case.fine.coarse();
     let mut verdict = case.decide(&whole);
     case.within_the_run(&mut verdict);
+    confidence::tell(&mut verdict, &whole);
     let pace = limit::pace(series);
     verdict.outlook = outlook::of(series, &whole, &verdict, context, pace);
     verdict

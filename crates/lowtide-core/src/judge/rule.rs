@@ -4,14 +4,14 @@
 use std::panic::Location;
 
 use super::ending::{
-    first_pass, no_end_known, outlasts_epoch, outlasts_fills, reserved, reserved_full, rounds,
+    first_pass, may_fade, no_end_known, outlasts_epoch, outlasts_fills, reserved, reserved_full,
+    rounds,
 };
 use super::flat::{
     ends_at_epoch, flatness_not_shown, floor_is_flat, growth_ended, memory_full, spikes,
 };
 use super::steady::{
-    few_jumps, few_points, few_steps, held_as_much_before, may_have_ended, not_steady,
-    outlasts_before, slows_down, time_stands_for_work,
+    few_jumps, few_points, held_as_much_before, may_have_ended, not_steady, slows_down,
 };
 use super::{
     earlier_attempt, floor_grows, hardly_begun, limit, line, tail, teeth, too_short, whose_memory,
@@ -20,16 +20,13 @@ use super::{
 use crate::verdict::Evidence;
 
 /// Every rule that an evidence line can name.
-pub const RULES: [Rule; 32] = [
+pub const RULES: [Rule; 30] = [
     line::RULE,
     teeth::RULE,
     hardly_begun::RULE,
     floor_grows::RULE,
     // What growth lacks before it is steady.
-    outlasts_before::RULE,
-    time_stands_for_work::RULE,
     few_points::RULE,
-    few_steps::RULE,
     held_as_much_before::RULE,
     few_jumps::RULE,
     slows_down::RULE,
@@ -37,6 +34,7 @@ pub const RULES: [Rule; 32] = [
     may_have_ended::RULE,
     // What is known of its end.
     first_pass::RULE,
+    may_fade::RULE,
     outlasts_epoch::RULE,
     outlasts_fills::RULE,
     no_end_known::RULE,

@@ -229,8 +229,8 @@ fn before(line: &FloorLine, start: usize, slope: f64, share: f64) -> Option<f64>
 #[cfg(test)]
 mod tests {
     use super::RULE;
-    use crate::judge::testing::{end_of, look, names};
-    use crate::verdict::Axis;
+    use crate::judge::testing::{end_of, look, names, surely_leaks_after_seconds};
+    use crate::verdict::{Axis, Class};
 
     #[test]
     fn a_line_is_straight_and_a_bend_is_not() {
@@ -242,6 +242,9 @@ mod tests {
 
     #[test]
     fn a_leak_names_its_straight_end() {
-        assert!(names(&look(Axis::Time, 12_000, |x| 1000.0 + x), RULE));
+        let seconds = 1.1 * surely_leaks_after_seconds();
+        let leak = look(Axis::Time, seconds as usize, |x| 1000.0 + x);
+        assert_eq!(leak.verdict, Class::Leak, "{:#?}", leak.evidence);
+        assert!(names(&leak, RULE), "{:#?}", leak.evidence);
     }
 }

@@ -2,6 +2,7 @@
 
 use super::judge;
 use super::line::FloorLine;
+use super::prior::{Lasted, Prior};
 use super::rule::Rule;
 use super::tail::{self, Tail};
 use crate::mark::Geometry;
@@ -38,6 +39,23 @@ pub(crate) fn look_with_epoch(steps: f64, n: usize, shape: impl Fn(f64) -> f64) 
     look_with(&context, Axis::Step, n, shape)
 }
 
+/// How long growth has to go on, on the axis, until it is surely a leak: in epochs of that length, if they are known,
+/// at so many seconds per unit, if there is a clock.
+pub(crate) fn surely_leaks_after(epoch: Option<f64>, pace: Option<f64>) -> f64 {
+    let lasted = |length: f64| Lasted {
+        told: false,
+        epochs: epoch.map(|epoch| length / epoch),
+        steps: Some(length),
+        seconds: pace.map(|pace| length * pace),
+    };
+    Prior::PUBLISHED.sure_after(lasted).unwrap()
+}
+
+/// The same on the time axis, without epochs.
+pub(super) fn surely_leaks_after_seconds() -> f64 {
+    surely_leaks_after(None, Some(1.0))
+}
+
 pub(super) fn names(verdict: &Verdict, rule: Rule) -> bool {
     verdict.evidence.iter().any(|said| rule.said(said))
 }
@@ -57,7 +75,7 @@ pub(crate) fn grows_steadily(verdict: &Verdict) {
 }
 
 /// A line of 64 points, and all of it as its own end.
-pub(crate) fn end_of(shape: impl Fn(f64) -> f64) -> (FloorLine, Tail) {
+pub(super) fn end_of(shape: impl Fn(f64) -> f64) -> (FloorLine, Tail) {
     let xs: Vec<f64> = (0..64).map(f64::from).collect();
     let ys: Vec<f64> = xs.iter().map(|x| shape(*x)).collect();
     let line = FloorLine {

@@ -105,8 +105,8 @@ impl<'a, 'b> Judgements<'a, 'b> {
             .unwrap_or(decided)
     }
 
-    /// Growth that is no accusation, of a process that ended before a run that is over: the tree is level since, and
-    /// rose with it until then.
+    /// Growth of a process that ended before a run that is over, shown to be a leak or open: the tree is level since,
+    /// and rose with it until then.
     fn rose_with(&self, one: &Judgement<'b>) -> bool {
         let (Some(tree), Some(growth)) = (self.over, &one.verdict.growth) else {
             return false;
@@ -117,7 +117,8 @@ impl<'a, 'b> Judgements<'a, 'b> {
             buckets.get(at).map(|bucket| bucket.floor)
         };
         let rose = floor(growth.to).zip(floor(growth.from));
-        one.is_open() && rose.is_some_and(|(to, from)| to - from >= NAMED * growth.bytes)
+        let grew = one.is_open() || one.verdict.verdict == Class::Leak;
+        grew && rose.is_some_and(|(to, from)| to - from >= NAMED * growth.bytes)
     }
 
     /// Who carries growth of one kind: a process says more than a role, and a role more than the tree. The

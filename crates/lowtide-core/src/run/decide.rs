@@ -233,6 +233,7 @@ impl Run {
     fn context(&self, limit: Option<Bytes>) -> Context {
         Context {
             geometry: self.geometry(),
+            told: self.geometry_override.steps_per_epoch().is_some(),
             limit,
             marked: self.on_steps(),
             first_step: self.steps.first().map(|step| step as f64),
@@ -247,6 +248,7 @@ impl Run {
                 .map_or(Vec::new(), |passes| self.places(passes)),
             rounds: self.rounds(),
             kept: Vec::new(),
+            prior: self.prior,
         }
     }
 

@@ -35,6 +35,7 @@ pub use track::ProcessTrack;
 use std::collections::BTreeMap;
 
 use crate::entry::{Entry, EventKind, Exit, Header};
+use crate::judge::prior::Prior;
 use crate::mark::{Geometry, MarkSource, Phase, TrainingLoop};
 use crate::postmortem::PostMortem;
 use crate::process::{Member, ProcId, Role};
@@ -72,6 +73,7 @@ pub struct Run {
     total_override: Option<u64>,
     /// `--axis`.
     axis_override: Option<Axis>,
+    prior: Prior,
     basis: Basis,
     last_at: Micros,
     pending: Option<(StepMoment, Newest)>,
@@ -138,6 +140,11 @@ impl Run {
         self.geometry_override = geometry;
         self.total_override = total_steps;
         self.limit_override = limit;
+    }
+
+    /// Judges by another prior than the published one, to score it.
+    pub fn judge_by(&mut self, prior: Prior) {
+        self.prior = prior;
     }
 
     pub fn apply(&mut self, entry: &Entry) {

@@ -61,6 +61,7 @@ mod tests {
     fn every_word_of_a_verdict_is_explained_in_a_line_or_two() {
         let words = glossary();
         for word in [
+            "confidence",
             "floor",
             "start-up",
             "held",
@@ -92,7 +93,7 @@ mod tests {
     #[test]
     fn all_words_or_the_one_that_is_wanted() {
         let all = asked("help words").unwrap().unwrap();
-        assert!(all.starts_with("creeps\n  It still rises"), "{all}");
+        assert!(all.starts_with("confidence\n  How often calls"), "{all}");
         let one = asked("help words Floor").unwrap().unwrap();
         assert!(
             one.starts_with("floor\n  The lowest") && !one.contains("warm-up\n"),

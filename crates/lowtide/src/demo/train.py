@@ -56,7 +56,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--examples", type=int, default=160)
     parser.add_argument("--batch", type=int, default=4)
-    parser.add_argument("--steps", type=int, default=120)
+    parser.add_argument("--steps", type=int, default=160)
     parser.add_argument("--pause", type=float, default=0.12, help="seconds a step takes")
     parser.add_argument("--example-kb", type=int, default=1000)
     parser.add_argument("--keep", action="store_true", help="keep what the first touch produces")

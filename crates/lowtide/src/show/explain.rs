@@ -11,7 +11,7 @@ use lowtide_core::verdict::{Class, Verdict};
 
 use super::outlook;
 use super::style::{Paint, Style};
-use super::text::{headline, wrapped};
+use super::text::{confidence, headline, wrapped};
 
 /// Statements of one kind that are shown; `--json` has all of them.
 const STATEMENTS: usize = 8;
@@ -44,6 +44,9 @@ pub(crate) fn render(
             "{} (pid {}): {}",
             process.role, process.pid, process.command
         ));
+    }
+    if let Some(sure) = confidence(verdict) {
+        page.bullet(&format!("confidence: {sure}"));
     }
     for line in outlook::lines(verdict) {
         page.bullet(&line);

@@ -9,6 +9,7 @@ use lowtide_core::text::shown;
 use lowtide_core::units::{show_bytes, show_duration};
 
 use super::outlook;
+use super::text::confidence;
 
 /// What growth follows best, and the next best: more would only confuse.
 const DRIVERS: usize = 2;
@@ -70,6 +71,7 @@ fn numbers(report: &Report) -> Vec<(&str, String)> {
         ),
         ("rate", format!("{rate} ({low} to {high})")),
     ];
+    rows.extend(confidence(verdict).map(|sure| ("confidence", sure)));
     if let (Some(limit), Some(headroom)) = (verdict.limit, verdict.headroom) {
         let text = format!("{}, headroom {}", show_bytes(limit), show_bytes(headroom));
         rows.push(("limit", text));

@@ -45,6 +45,10 @@ pub(crate) fn render(
         .evidence
         .iter()
         .partition(|evidence| WOULD_CHANGE.said(evidence));
+    if let Some(sure) = confidence(verdict) {
+        let text = format!("confidence: {sure}");
+        out.push_str(&wrapped(&text, &format!("  {bullet} "), style.width));
+    }
     for evidence in found.iter().take(EVIDENCE) {
         let text = format!("{}: {}", evidence.rule, evidence.says);
         out.push_str(&wrapped(&text, &format!("  {bullet} "), style.width));
@@ -71,6 +75,12 @@ pub(crate) fn headline(verdict: &Verdict) -> String {
         Some(outlook) => format!("{answer}; this run {}", outlook.says),
         None => answer,
     }
+}
+
+/// How often such a call is right, as far as that is known. Never all of them: what was measured on cannot show that.
+pub(crate) fn confidence(verdict: &Verdict) -> Option<String> {
+    let share = (100.0 * verdict.confidence?).round().min(99.0);
+    Some(format!("{share:.0} % of calls like this are right"))
 }
 
 /// The same without the outlook, for where that has a line of its own.
@@ -307,6 +317,23 @@ pub(crate) mod tests {
         assert!(text.contains("settled at step"), "{text}");
         assert!(text.contains("what would change this:"), "{text}");
         assert!(text.contains("limit: 32.0 GB"), "{text}");
+    }
+
+    #[test]
+    fn how_sure_it_is_stands_there_once_and_is_never_certainty() {
+        let mut verdict = judge(&Series::new(Axis::Step, Meter::Rss), &Context::default());
+        let page = |verdict: &Verdict| {
+            let series = Series::new(Axis::Step, Meter::Rss);
+            render(verdict, &series, None, Style::PLAIN)
+        };
+        assert!(verdict.confidence.is_none(), "of nothing, nothing is known");
+        assert!(!page(&verdict).contains("confidence"), "{}", page(&verdict));
+        for (share, told) in [(0.943, "94 %"), (0.9995, "99 %"), (0.5, "50 %")] {
+            verdict.confidence = Some(share);
+            let line = format!("confidence: {told} of calls like this are right");
+            assert_eq!(page(&verdict).matches(&line).count(), 1);
+            assert!(!headline(&verdict).contains("calls like this"));
+        }
     }
 
     #[test]

@@ -10,7 +10,7 @@ use super::setting::{BufferKind, Buffers, Rounds, Setting, Tail};
 use super::shape::{Now, Pace, Place, Shape};
 use crate::stats::Random;
 use crate::zoo::chance::Chance;
-use crate::zoo::{Drawn, Kind};
+use crate::zoo::{Drawn, Kind, prior};
 
 /// Settings that may be drawn until one suits a kind.
 const TRIES: usize = 20_000;
@@ -41,7 +41,8 @@ pub(crate) fn render(kind: &Kind, seed: u64, prior_scale: f64) -> Rendered {
         .find_map(|_| {
             let setting = Setting::draw(&mut random.fork(), prior_scale);
             let shape = (kind.draw)(&setting, &mut random.fork())?;
-            Some((setting, shape))
+            let often = believed(kind, &setting, &shape);
+            random.happens(often).then_some((setting, shape))
         })
         .unwrap_or_else(|| panic!("no setting suits {}", kind.name));
     if let Some(step) = shape.resumed_at {
@@ -85,6 +86,48 @@ pub(crate) fn render(kind: &Kind, seed: u64, prior_scale: f64) -> Rendered {
         floor,
         setting,
     }
+}
+
+/// Kinds whose lengths follow from the run or from the epoch, not from the prior.
+const BY_THE_RUN: [&str; 8] = [
+    "store-beyond",
+    "store-second",
+    "expiry-late",
+    "trap-",
+    "queue-rollouts-get-longer",
+    "high-water-curriculum",
+    "high-water-resizing",
+    "saw-tooth-",
+];
+
+/// How often harmless growth of this length is: as often as the published prior has it. Such kinds are thinned by that, else
+/// days of growth that is given back would be as common as minutes.
+fn believed(kind: &Kind, setting: &Setting, shape: &Shape) -> f64 {
+    let Some((begin, end)) = shape.grows else {
+        return 1.0;
+    };
+    let step = |place: Place| match place {
+        Place::Step(step) => step,
+        Place::Seconds(seconds) => seconds / setting.seconds_per_step,
+    };
+    let steps = step(end) - step(begin);
+    let seconds = steps * setting.seconds_per_step / setting.prior_scale;
+    let prior = prior::PUBLISHED;
+    if kind.family == "first-pass" {
+        return prior.epoch_seconds.longer_than(seconds);
+    }
+    if kind.leak || !BY_THE_RUN.iter().any(|name| kind.name.starts_with(name)) {
+        return 1.0;
+    }
+    let own = prior.store_seconds.longer_than(seconds);
+    if !setting.knows_epochs {
+        return own;
+    }
+    let passes = prior
+        .passes
+        .longer_than(steps / setting.epoch / setting.prior_scale);
+    let tied = prior::tied_to_data();
+    tied * passes + (1.0 - tied) * own
 }
 
 /// The moments that were read.
@@ -366,7 +409,9 @@ fn context(setting: &Setting, shape: &Shape, grid: &Grid) -> Context {
         (RoundKind::Save, setting.saves),
     ];
     for (kind, printed) in kinds {
-        if let Some(printed) = printed.filter(|rounds| rounds.known) {
+        // Of more than it keeps, a watch gives none to the judge: growth between those left would be theirs.
+        let kept = |rounds: &Rounds| rounds.known && last / rounds.every < HAPPENINGS as f64;
+        if let Some(printed) = printed.filter(kept) {
             rounds.extend(known(printed.every, 0.0).map(|x| Round { kind, x }));
         }
     }

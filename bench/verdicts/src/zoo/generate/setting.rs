@@ -16,6 +16,7 @@ const SHORTEST_EPOCH: f64 = 8.0;
 const LARGEST_NOISE: f64 = 0.01;
 const LARGEST_DRIFT: f64 = 0.003;
 const LONGEST_START: f64 = 0.03;
+const LAST_OF_START: f64 = 20.0;
 
 pub struct Setting {
     pub axis: Axis,
@@ -126,6 +127,11 @@ impl Setting {
             POINTS.1
         };
         let knows_epochs = random.happens(0.5);
+        // Loading is over before the first steps are.
+        let longest_start = match axis {
+            Axis::Step => (LONGEST_START * steps).min(LAST_OF_START),
+            _ => LONGEST_START * steps,
+        };
         let epoch = epoch(random, steps);
         let resumed_at = if random.happens(0.06) {
             (epoch * random.whole(1, 8) as f64).ceil()
@@ -161,7 +167,7 @@ impl Setting {
                 .happens(0.45)
                 .then(|| Rounds::draw(random, steps, base)),
             start: random.happens(0.4).then(|| Start {
-                steps: steps * random.between(0.0, LONGEST_START),
+                steps: longest_start * random.unit(),
                 from: random.between(0.1, 0.9),
                 stairs: random.whole(1, 12) as f64,
             }),
@@ -179,19 +185,23 @@ impl Setting {
         self.base * prior::GROWTH.draw(random)
     }
 
-    /// Length of a store that is tied to steps.
+    /// Length in steps of a store: in a job with epochs mostly tied to the data, else of a size of its own.
     pub fn store(&self, random: &mut Random) -> f64 {
-        (prior::STORE_STEPS.draw(random) * self.prior_scale).max(2.0)
+        if self.knows_epochs && random.happens(prior::tied_to_data()) {
+            return self.store_of_data(random).max(2.0);
+        }
+        let seconds = prior::draw(prior::PUBLISHED.store_seconds, random) * self.prior_scale;
+        (seconds / self.seconds_per_step).max(2.0)
     }
 
     /// Length in steps of a store that is tied to the data.
     pub fn store_of_data(&self, random: &mut Random) -> f64 {
-        prior::STORE_EPOCHS.draw(random) * self.prior_scale * self.epoch
+        prior::draw(prior::PUBLISHED.passes, random) * self.prior_scale * self.epoch
     }
 
     /// How many rounds a pool holds.
     pub fn pool(&self, random: &mut Random) -> f64 {
-        (prior::STORE_ROUNDS.draw(random) * self.prior_scale)
+        (prior::draw(prior::PUBLISHED.rounds, random) * self.prior_scale)
             .round()
             .max(1.0)
     }

@@ -34,13 +34,15 @@ pub(crate) fn unless_it_outlasts(
     })
 }
 
-/// Growth that may be a first pass, or a later one that began with it, until `needed`.
+/// Growth that may be a first pass, or a later one that began with it, or that of a store somewhat larger than the data,
+/// until `needed`.
 pub(crate) fn nothing_has_passed_it(axis: Axis, tail: &Tail, epoch: Epoch, needed: f64) -> Ending {
     Ending::Open {
         says: RULE.says(format!(
-            "it grows since {}; an epoch is {}, and nothing has passed it yet",
+            "it grows since {}; an epoch is {}, and a pass or a store that is somewhat larger may last until {}",
             place(axis, tail.from),
-            epoch_length(axis, epoch.steps)
+            epoch_length(axis, epoch.steps),
+            place(axis, needed)
         )),
         decides_at: Some(needed.max(tail.to + SEEN * epoch.steps)),
     }
@@ -93,7 +95,7 @@ impl Case<'_> {
                 show_bytes(plateau)
             )));
         verdict.evidence.push(would_change::by(format!(
-            "not decidable before {}; growth that goes on after it is a leak",
+            "not decidable before {}; growth that goes on for some epochs after it is a leak",
             place(self.axis, epoch.seen_at())
         )));
         verdict
@@ -116,7 +118,7 @@ impl Case<'_> {
                 epoch.passes
             )));
         verdict.evidence.push(would_change::by(format!(
-            "not decidable before {}; growth that keeps its pace until then is a leak",
+            "not decidable before {}; growth that keeps its pace long after it is a leak",
             place(self.axis, epoch.seen_at())
         )));
         verdict
@@ -134,10 +136,11 @@ impl Case<'_> {
 #[cfg(test)]
 mod tests {
     use super::RULE;
-    use crate::judge::testing::{look_with, look_with_epoch, names};
+    use crate::judge::testing::{look_with, look_with_epoch, names, surely_leaks_after};
+    use crate::judge::words::place;
     use crate::mark::Geometry;
     use crate::point::Context;
-    use crate::verdict::{Axis, Class};
+    use crate::verdict::{Axis, Class, Evidence};
 
     #[test]
     fn within_the_first_epoch_growth_is_open_and_its_end_is_predicted() {
@@ -152,8 +155,27 @@ mod tests {
     /// The epoch is over, and growth after it slowed: that it goes on is not shown.
     #[test]
     fn growth_that_falls_off_with_the_epoch_has_not_outlasted_it() {
-        let verdict = look_with_epoch(100.0, 160, |x| 1000.0 + 10.0 * x.min(100.0) + 0.5 * x);
-        assert_ne!(verdict.verdict, Class::Leak, "{:#?}", verdict.evidence);
+        let long = 1.2 * surely_leaks_after(Some(100.0), None);
+        for n in [160, 200, long as usize] {
+            let verdict = look_with_epoch(100.0, n, |x| 1000.0 + 10.0 * x.min(100.0) + 0.5 * x);
+            assert_ne!(verdict.verdict, Class::Leak, "{:#?}", verdict.evidence);
+        }
+    }
+
+    /// After two epochs an end is not promised with the next, and what is promised is kept.
+    #[test]
+    fn growth_past_the_epoch_is_open_until_the_place_that_is_told() {
+        let at = |n: f64| look_with_epoch(100.0, n as usize, |x| 1000.0 + 10.0 * x);
+        let open = at(200.0);
+        assert!(open.is_open_growth() && open.steady, "{open:#?}");
+        assert!(names(&open, RULE), "{:#?}", open.evidence);
+        let decides_at = open.decides_at.unwrap();
+        let sure = surely_leaks_after(Some(100.0), None);
+        assert!((decides_at / sure - 1.0).abs() < 0.05, "{decides_at}");
+        let told = place(Axis::Step, decides_at);
+        let says = |e: &Evidence| RULE.said(e) && e.says.contains(&told);
+        assert!(open.evidence.iter().any(says), "{:#?}", open.evidence);
+        assert_eq!(at(1.05 * decides_at).verdict, Class::Leak);
     }
 
     /// A loop that keeps four pictures a step, sampled within its steps: those of the step that runs are

@@ -1,8 +1,9 @@
 //! Will it end? Growth that is shown is a leak only when something would have ended it and did not. A
 //! straight line says nothing of that; knowledge does: an epoch that passed, rounds of the same work that
-//! each added to it, reserved memory, or a time that no store takes to fill.
+//! each added to it, reserved memory, or a time that few stores take to fill.
 
 pub(super) mod first_pass;
+pub(super) mod may_fade;
 pub(super) mod no_end_known;
 pub(super) mod outlasts_epoch;
 pub(super) mod outlasts_fills;
@@ -14,6 +15,7 @@ use super::decide::Case;
 use super::epoch::Epoch;
 use super::limit;
 use super::line::FloorLine;
+use super::prior::{Lasted, Prior};
 use super::tail::Tail;
 use crate::verdict::{Axis, Evidence};
 use rounds::Rounds;
@@ -21,8 +23,8 @@ use rounds::Rounds;
 /// What is known of the end of growth that is shown.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Ending {
-    /// It should have ended and did not.
-    Passed(Evidence),
+    /// It should have ended and did not; with the probability that it never does.
+    Passed { says: Evidence, surely: f64 },
     /// Nobody knows; and where it will be known, if it goes on like this.
     Open {
         says: Evidence,
@@ -40,12 +42,19 @@ pub(super) struct Knowledge<'a> {
     pub rounds: Option<&'a Rounds>,
     /// Seconds per unit of the axis.
     pub pace: Option<f64>,
+    /// Somebody told how long an epoch is.
+    pub told: bool,
+    /// How long harmless growth lasts.
+    pub prior: &'a Prior,
 }
 
 impl Knowledge<'_> {
     fn ending(&self, tail: &Tail) -> Ending {
         match (self.rounds, self.epoch) {
-            (Some(rounds), _) if rounds.are_enough() => Ending::Passed(rounds.says()),
+            (Some(rounds), _) if rounds.are_enough() => Ending::Passed {
+                says: rounds.says(),
+                surely: self.prior.rounds_leak(rounds.count as f64),
+            },
             // What every round leaves behind was never a first pass over the data.
             (Some(rounds), _) => Ending::Open {
                 says: rounds.says(),
@@ -53,6 +62,17 @@ impl Knowledge<'_> {
             },
             (None, Some(epoch)) => self.by_epoch(tail, epoch),
             (None, None) => self.by_length(tail),
+        }
+    }
+
+    /// What a length on the axis comes to, by all that is counted.
+    fn lasted(&self, length: f64) -> Lasted {
+        let passes = |epoch: Epoch| length / (epoch.passes * epoch.steps);
+        Lasted {
+            epochs: self.epoch.map(passes),
+            told: self.told,
+            steps: (self.axis == Axis::Step).then_some(length),
+            seconds: self.pace.map(|pace| length * pace),
         }
     }
 }
@@ -75,13 +95,17 @@ impl Case<'_> {
             true => &self.fine,
             false => line,
         };
-        let rounds = Rounds::of_any(floor, tail, &rounds, &self.context.kept);
+        let prior = &self.context.prior;
+        let enough = prior.sure_rounds();
+        let rounds = Rounds::of_any(floor, tail, &rounds, &self.context.kept, enough);
         let known = Knowledge {
             axis: self.axis,
             line,
             epoch,
             rounds: rounds.as_ref(),
             pace: limit::pace(self.series),
+            told: self.context.told,
+            prior,
         };
         known.ending(tail)
     }

@@ -1,5 +1,5 @@
 //! Rule "no end is known": steady growth for which nothing was told that would end it. How long it has to go
-//! on is the threshold of [`super::outlasts_fills`].
+//! on is told by [`crate::judge::prior`], in [`super::outlasts_fills`].
 
 use super::Ending;
 use crate::judge::rule::Rule;

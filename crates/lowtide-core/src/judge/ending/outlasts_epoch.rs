@@ -68,22 +68,39 @@ impl Knowledge<'_> {
         let since = self.began(tail, epoch).max(left);
         let newest = tail.from.max(left);
         let is_late = |begin: f64| begin > epoch.begin + AT_THE_START * epoch.steps;
-        let needs = |begin: f64| match is_late(begin) {
-            true => begin + (epoch.passes - 1.0 + SEEN_LATE) * epoch.steps,
-            false => epoch.seen_at().max(begin + epoch.passes * epoch.steps),
+        // Beyond the pass itself, as long as few of the stores that are larger than a pass take.
+        let longer = self.prior.sure_after(|length| self.lasted(length));
+        let longer = longer.unwrap_or(f64::INFINITY);
+        let needs = |begin: f64| {
+            let seen = match is_late(begin) {
+                true => begin + (epoch.passes - 1.0 + SEEN_LATE) * epoch.steps,
+                false => epoch.seen_at().max(begin + epoch.passes * epoch.steps),
+            };
+            seen.max(begin + longer)
         };
         let passes = |begin: f64| outlasts(self.line, begin, begin + epoch.steps, epoch);
         let outlasted = |begin: f64| {
             tail.to >= needs(begin) && passes(begin) && (is_late(begin) || passes(epoch.begin))
         };
-        if !outlasted(since) && !outlasted(newest) {
+        let Some(begin) = [since, newest].into_iter().find(|begin| outlasted(*begin)) else {
             return first_pass::nothing_has_passed_it(self.axis, tail, epoch, needs(since));
+        };
+        if ![since, newest]
+            .into_iter()
+            .any(|begin| outlasted(begin) && self.keeps_pace(begin))
+        {
+            return self.may_fade(tail);
         }
-        Ending::Passed(RULE.says(format!(
-            "an epoch is {}; it grows since {} and has not ended with it",
-            epoch_length(self.axis, epoch.steps),
-            place(self.axis, tail.from)
-        )))
+        let surely = self.prior.leaks(self.lasted(tail.to - begin));
+        Ending::Passed {
+            says: RULE.says(format!(
+                "an epoch is {}; it grows since {} and has not ended with it, for {:.1} epochs: few stores are that much larger than the data",
+                epoch_length(self.axis, epoch.steps),
+                place(self.axis, tail.from),
+                (tail.to - begin) / epoch.steps
+            )),
+            surely,
+        }
     }
 
     /// Where growth began that has not paused since: the newest straight piece of it often begins later.
@@ -129,21 +146,44 @@ impl Knowledge<'_> {
 #[cfg(test)]
 mod tests {
     use super::RULE;
-    use crate::judge::testing::{look_with_epoch, names};
+    use crate::judge::prior::Prior;
+    use crate::judge::testing::{look_with_epoch, names, surely_leaks_after};
     use crate::verdict::Class;
 
     #[test]
     fn growth_past_the_epoch_is_a_leak() {
-        let leak = look_with_epoch(50.0, 120, |x| 1000.0 + 10.0 * x);
-        assert_eq!(leak.verdict, Class::Leak, "{:#?}", leak.evidence);
-        assert!(names(&leak, RULE));
+        for epoch in [20.0, 50.0, 400.0] {
+            let sure = surely_leaks_after(Some(epoch), None);
+            assert!(sure > 2.0 * epoch, "stores are larger than a pass, too");
+            for (share, leaks) in [(0.9, false), (1.1, true)] {
+                let n = (share * sure) as usize;
+                let verdict = look_with_epoch(epoch, n, |x| 1000.0 + 10.0 * x);
+                assert_eq!(names(&verdict, RULE), leaks, "{n}: {:#?}", verdict.evidence);
+                assert_eq!(verdict.verdict == Class::Leak, leaks);
+            }
+        }
+    }
+
+    /// What it stands on is the prior's own probability.
+    #[test]
+    fn the_longer_it_goes_on_the_surer_it_is() {
+        let sure = surely_leaks_after(Some(50.0), None);
+        let odds = [1.2, 2.0, 4.0].map(|share| {
+            let verdict = look_with_epoch(50.0, (share * sure) as usize, |x| 1000.0 + 10.0 * x);
+            verdict.basis.unwrap().stands_on[0]
+        });
+        let least = Prior::PUBLISHED.sure;
+        assert!(odds[0] >= (least / (1.0 - least)).ln(), "{odds:?}");
+        assert!(odds.is_sorted_by(|a, b| a < b), "{odds:?}");
     }
 
     /// Growth that began after the first pass needs a pass of its own.
     #[test]
     fn late_growth_has_a_first_pass_too() {
         let late = |x: f64| 1000.0 + 10.0 * (x - 80.0).max(0.0);
-        for (n, leaks) in [(140, false), (190, true)] {
+        let sure = surely_leaks_after(Some(50.0), None);
+        for (share, leaks) in [(0.9, false), (1.2, true)] {
+            let n = (80.0 + share * sure) as usize;
             let verdict = look_with_epoch(50.0, n, late);
             assert_eq!(names(&verdict, RULE), leaks, "{n}: {:#?}", verdict.evidence);
             assert_eq!(verdict.verdict == Class::Leak, leaks);
@@ -179,7 +219,8 @@ mod tests {
     fn a_pass_of_its_own_is_no_leak_wherever_it_began() {
         for begun in [10.0, 20.0, 27.0, 44.0, 70.0, 95.0, 130.0, 210.0] {
             let seen = |x: f64| ((x - begun).max(0.0) / 100.0).min(1.0);
-            for n in (90..420).step_by(3) {
+            let long = begun + 1.3 * surely_leaks_after(Some(100.0), None);
+            for n in (90..long as usize).step_by(3) {
                 let verdict = look_with_epoch(100.0, n, |x| 1000.0 + 500.0 * seen(x));
                 assert_ne!(verdict.verdict, Class::Leak, "{begun} {n}: {verdict:#?}");
             }

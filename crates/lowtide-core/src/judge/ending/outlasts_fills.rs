@@ -1,64 +1,79 @@
-//! Rule "growth outlasts what fills": no store takes that long to fill.
+//! Rule "growth outlasts what fills": few stores take that long to fill.
 
 use super::{Ending, Knowledge, no_end_known, since};
+#[cfg(doc)]
+use crate::judge::prior::Prior;
 use crate::judge::rule::Rule;
 use crate::judge::tail::Tail;
-use crate::judge::words::stretch;
+use crate::judge::words::{percent, stretch};
 use crate::units::show_duration;
 use crate::verdict::Axis;
 
 pub(crate) const RULE: Rule = Rule::named("growth outlasts what fills");
 
-/// How long a store takes to fill. The longest straight fills of the shared logs, replay buffers, take
-/// half an hour: six times that. How much the growth is against the process says nothing: a cache beside
-/// a large model fills as slowly as one beside a small one.
-const FILL_SECONDS: f64 = 10_800.0;
-/// And it has to last for this many steps where steps are counted and nobody tells how many make an
-/// epoch: a first pass over the data takes as many steps as there is data. A data set of 160,000
-/// examples in batches of eight is larger than what people keep in memory.
-const FILL_STEPS: f64 = 20_000.0;
-
 impl Knowledge<'_> {
-    /// Growth that lasted for longer than stores take to fill. Without a clock nobody knows that: steps
-    /// may be the thousandth part of a second.
+    /// Growth that lasted for longer than stores, and first passes of which nobody tells how long they are, take to
+    /// fill, by the clock ([`Prior::leaks`]).
     pub(super) fn by_length(&self, tail: &Tail) -> Ending {
         let since = since(self.line, tail);
         let length = tail.to - since;
-        let lasted = stretch(self.axis, length);
-        let Some(pace) = self.pace else {
+        let lasted = match self.pace.filter(|_| self.axis != Axis::Time) {
+            Some(pace) => {
+                let clock = show_duration(length * pace);
+                format!("{} in {clock}", stretch(self.axis, length))
+            }
+            None => stretch(self.axis, length),
+        };
+        // Without a clock nobody knows: steps may be the thousandth part of a second.
+        let needed = self
+            .pace
+            .and_then(|_| self.prior.sure_after(|length| self.lasted(length)));
+        let Some(needed) = needed else {
             return no_end_known::without_a_clock(&lasted);
         };
-        let by_time = FILL_SECONDS / pace;
-        let fills = show_duration(FILL_SECONDS);
-        let (needed, fills, lasted) = match self.axis {
-            Axis::Time => (by_time, fills, lasted),
-            _ => (
-                by_time.max(FILL_STEPS),
-                format!("{fills} and {FILL_STEPS:.0} steps"),
-                format!("{lasted} in {}", show_duration(length * pace)),
-            ),
-        };
         if length < needed {
-            return no_end_known::until(&lasted, &fills, since + needed);
+            return no_end_known::until(&lasted, &stretch(self.axis, needed), since + needed);
         }
-        Ending::Passed(RULE.says(format!(
-            "the same pace for {lasted}: stores that fill are full within {fills}"
-        )))
+        if !self.keeps_pace(since) {
+            return self.may_fade(tail);
+        }
+        let surely = self.prior.leaks(self.lasted(length));
+        Ending::Passed {
+            says: RULE.says(format!(
+                "the same pace for {lasted}: of growth that is seen so long {} never ends",
+                percent(surely)
+            )),
+            surely,
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::RULE;
-    use crate::judge::testing::{look, names};
+    use crate::judge::testing::{look, names, surely_leaks_after_seconds};
     use crate::verdict::{Axis, Class};
 
     #[test]
-    fn three_hours_of_growth_outlast_a_fill() {
+    fn growth_for_longer_than_stores_take_outlasts_a_fill() {
         let ramp = |x: f64| 4000.0 + x;
-        let long = look(Axis::Time, 11_000, ramp);
+        let seconds = |share: f64| (share * surely_leaks_after_seconds()) as usize;
+        let long = look(Axis::Time, seconds(1.05), ramp);
         assert!(names(&long, RULE), "{:#?}", long.evidence);
         assert_eq!(long.verdict, Class::Leak);
-        assert!(!names(&look(Axis::Time, 10_000, ramp), RULE));
+        let short = look(Axis::Time, seconds(0.95), ramp);
+        assert!(!names(&short, RULE), "{:#?}", short.evidence);
+        assert_eq!(short.verdict, Class::TooEarly);
+    }
+
+    /// The place that is told is the place where it will be decided, if it goes on like this.
+    #[test]
+    fn what_is_promised_is_kept() {
+        let late = |x: f64| 1000.0 + 0.3 * (x - 800.0).max(0.0);
+        let at = look(Axis::Time, 1100, late).decides_at.unwrap();
+        for (share, leaks) in [(0.95, false), (1.05, true)] {
+            let verdict = look(Axis::Time, (share * at) as usize, late);
+            assert_eq!(verdict.verdict == Class::Leak, leaks, "{verdict:#?}");
+        }
     }
 }

@@ -4,6 +4,8 @@
 //! to be an evaluation or a save: rollouts come in rounds too, and fill a buffer with each.
 
 use crate::judge::line::FloorLine;
+#[cfg(doc)]
+use crate::judge::prior::Prior;
 use crate::judge::rule::Rule;
 use crate::judge::tail::Tail;
 use crate::point::{Kept, Round, RoundKind};
@@ -13,10 +15,6 @@ use crate::verdict::Evidence;
 
 pub(crate) const RULE: Rule = Rule::named("growth in rounds");
 
-/// Rounds that must each have added to it. Pools of the last checkpoints or the best results keep three to
-/// five, those of snapshots that are averaged or played against up to ten. Not told apart: a small part
-/// of the data, drawn anew for each evaluation and cached (below 4 % of it, twelve rounds do not fade yet).
-const ENOUGH: usize = 12;
 /// This share of the growth comes with the rounds, beyond what would fall to them if it came evenly.
 const IN_ROUNDS: f64 = 0.7;
 /// This share of the rounds adds something, ...
@@ -40,6 +38,9 @@ pub(crate) struct Rounds {
     pub each: f64,
     /// Nearly each of them adds to it, and the newer ones as much as the older: it does not fade.
     pub steady: bool,
+    /// As many as pools of results seldom take ([`Prior::rounds`]). Not told apart: a small part of the data, drawn
+    /// anew for each evaluation and cached (below 3 % of it, thirteen rounds do not fade yet).
+    pub enough: usize,
 }
 
 /// What a round added, and what would have come meanwhile if all growth were even.
@@ -56,15 +57,17 @@ impl Rounds {
         tail: &Tail,
         rounds: &[Round],
         kept: &[Kept],
+        enough: usize,
     ) -> Option<Rounds> {
         let of = |kind: RoundKind| {
             let those = rounds.iter().filter(|round| round.kind == kind);
             let levels = levels(line, those.map(|round| round.x).collect());
             let kept = kept.iter().find(|kept| kept.kind == kind);
-            match kept.filter(|kept| levels.len() < 2 && kept.count > ENOUGH) {
+            match kept.filter(|kept| levels.len() < 2 && kept.count > enough) {
                 Some(kept) => Rounds::by_readings(kept, line, tail),
                 None => Rounds::by_levels(kind, &levels),
             }
+            .map(|rounds| Rounds { enough, ..rounds })
         };
         let kinds = [RoundKind::Evaluation, RoundKind::Save, RoundKind::Epoch];
         let carrying: Vec<Rounds> = kinds.into_iter().filter_map(of).collect();
@@ -141,6 +144,7 @@ impl Rounds {
         let steady = adding >= ADDING && mean(newer, bytes) >= KEEPS_UP * mean(older, bytes);
         let mut each: Vec<f64> = rises.iter().map(bytes).collect();
         carried.then(|| Rounds {
+            enough: usize::MAX,
             steady,
             kind,
             count: (adding * all as f64).round() as usize,
@@ -149,7 +153,7 @@ impl Rounds {
     }
 
     pub(crate) fn are_enough(&self) -> bool {
-        self.steady && self.count >= ENOUGH
+        self.steady && self.count >= self.enough
     }
 
     /// What a round is called.
@@ -166,7 +170,8 @@ impl Rounds {
             true => "the same work again has nothing new to keep".to_owned(),
             false => {
                 format!(
-                    "a pool of the last ones does that until it is full; {ENOUGH} after the first would tell"
+                    "a pool of the last ones does that until it is full; {} after the first would tell",
+                    self.enough
                 )
             }
         };
@@ -235,6 +240,9 @@ fn levels(line: &FloorLine, mut places: Vec<f64>) -> Vec<BetweenRounds> {
 mod tests {
     use super::*;
 
+    /// What is asked for here; what the prior asks for is told in its own tests.
+    const ENOUGH: usize = 12;
+
     fn rounds_of(every: usize, shape: impl Fn(usize) -> f64) -> Option<Rounds> {
         let ys: Vec<f64> = (0..240).map(shape).collect();
         let line = FloorLine {
@@ -243,7 +251,11 @@ mod tests {
             ys,
         };
         let places = (1..240 / every).map(|k| (k * every) as f64).collect();
-        Rounds::by_levels(RoundKind::Evaluation, &levels(&line, places))
+        let rounds = Rounds::by_levels(RoundKind::Evaluation, &levels(&line, places))?;
+        Some(Rounds {
+            enough: ENOUGH,
+            ..rounds
+        })
     }
 
     #[test]
@@ -269,7 +281,20 @@ mod tests {
     #[test]
     fn ten_rounds_are_not_enough() {
         let found = rounds_of(20, |x| 1e9 + 14e6 * (x / 20) as f64).unwrap();
-        assert!(!found.are_enough());
+        assert!(found.steady && found.count < ENOUGH && !found.are_enough());
+        let says = found.says().says;
+        assert!(
+            says.contains(&format!("{ENOUGH} after the first")),
+            "{says}"
+        );
+    }
+
+    #[test]
+    fn as_many_as_are_asked_for_are_enough() {
+        let found = rounds_of(15, |x| 1e9 + 14e6 * (x / 15) as f64).unwrap();
+        for (enough, are) in [(found.count, true), (found.count + 1, false)] {
+            assert_eq!(Rounds { enough, ..found }.are_enough(), are);
+        }
     }
 
     /// Three points a round, and a ripple: what an even line would show is not the rounds'.
@@ -327,13 +352,16 @@ mod tests {
                 each: vec![each; 24],
             }]
         };
-        let found = Rounds::of_any(&line, &tail, &rounds, &kept(14e6)).unwrap();
+        let found = Rounds::of_any(&line, &tail, &rounds, &kept(14e6), ENOUGH).unwrap();
         assert!(found.are_enough(), "{found:?}");
-        assert_eq!(Rounds::of_any(&line, &tail, &rounds, &kept(2e6)), None);
-        assert_eq!(Rounds::of_any(&line, &tail, &rounds, &[]), None);
+        assert_eq!(
+            Rounds::of_any(&line, &tail, &rounds, &kept(2e6), ENOUGH),
+            None
+        );
+        assert_eq!(Rounds::of_any(&line, &tail, &rounds, &[], ENOUGH), None);
         // What the line can tell is not asked twice: it grows evenly.
         let spaced: Vec<Round> = rounds.iter().copied().step_by(30).collect();
-        let found = Rounds::of_any(&line, &tail, &spaced, &kept(14e6));
+        let found = Rounds::of_any(&line, &tail, &spaced, &kept(14e6), ENOUGH);
         assert_eq!(found, None);
     }
 }

@@ -34,10 +34,10 @@ impl Case<'_> {
             100.0 * (1.0 - FULL)
         )));
         if let Some(tail) = grew
-            && let Ending::Passed(why) = self.ending((whole, before), tail, epoch)
+            && let Ending::Passed { says, surely } = self.ending((whole, before), tail, epoch)
         {
-            verdict.evidence.push(why);
-            return self.leak(verdict, whole, tail);
+            verdict.evidence.push(says);
+            return self.leak(verdict, whole, tail, surely);
         }
         verdict.safe_until_then = Some(false);
         verdict

@@ -4,19 +4,14 @@
 
 pub(super) mod few_jumps;
 pub(super) mod few_points;
-pub(super) mod few_steps;
 pub(super) mod held_as_much_before;
-mod lasting;
 pub(super) mod may_have_ended;
 pub(super) mod not_steady;
-pub(super) mod outlasts_before;
 pub(super) mod slows_down;
-pub(super) mod time_stands_for_work;
 
 use super::line::FloorLine;
 use super::tail::Tail;
 use crate::verdict::{Axis, Evidence};
-use lasting::Lasting;
 
 /// One thing that is missing before growth is steady, and where on the axis it could be there.
 #[derive(Clone, Debug, PartialEq)]
@@ -69,8 +64,6 @@ pub(super) struct GrowingEnd<'a> {
     pub line: &'a FloorLine,
     /// The line is made of the valleys of saw-teeth.
     pub toothed: bool,
-    /// The length of an epoch is known, which tells a first pass over the data better than any count.
-    pub epoch_known: bool,
 }
 
 impl GrowingEnd<'_> {
@@ -85,12 +78,8 @@ impl GrowingEnd<'_> {
 
     /// Asks every rule about one end of the line, those that weigh most first.
     pub(crate) fn missing(&self, tail: &Tail) -> Lacking {
-        let lasting = Lasting::of(self, tail);
         let lacks = [
-            outlasts_before::lacks(self, tail, &lasting),
-            time_stands_for_work::lacks(self, tail, &lasting),
             few_points::lacks(self, tail),
-            few_steps::lacks(self, tail),
             held_as_much_before::lacks(self, tail),
             few_jumps::lacks(self, tail),
             self.one_pace(tail),

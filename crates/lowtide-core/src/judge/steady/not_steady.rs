@@ -68,7 +68,6 @@ mod tests {
             whole: &line,
             line: &line,
             toothed: false,
-            epoch_known: false,
         };
         let lack = between_parts(&growing, &tail).or_else(|| unsure(&growing, &tail));
         lack.map(|lack| lack.says.says)

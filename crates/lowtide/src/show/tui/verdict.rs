@@ -12,7 +12,7 @@ use super::content::Content;
 use super::paint::{Palette, clean};
 use crate::show::outlook::{lines as ends, weight};
 use crate::show::style::Paint;
-use crate::show::text::{answer, headline};
+use crate::show::text::{answer, confidence, headline};
 
 /// `outlook_below`: the row of the headroom is shown, and says what the run needs.
 pub(super) fn draw(
@@ -51,9 +51,14 @@ pub(super) fn draw(
         headline(verdict)
     };
     let mut lines = vec![Line::styled(said, strong)];
-    if let Some(process) = verdict.process.as_ref().filter(|_| !tight) {
-        let who = format!("{} {}: {}", process.role, process.pid, process.why);
-        lines.push(Line::styled(clean(&who), palette.style(Paint::Dim)));
+    let who = verdict
+        .process
+        .as_ref()
+        .map(|process| format!("{} {}: {}", process.role, process.pid, process.why));
+    let quiet: Vec<String> = who.into_iter().chain(confidence(verdict)).collect();
+    if !tight && !quiet.is_empty() {
+        let quiet = clean(&quiet.join("; "));
+        lines.push(Line::styled(quiet, palette.style(Paint::Dim)));
     }
     // What the line says first, then what the line is and what would change the verdict.
     let (about, reasons): (Vec<_>, Vec<_>) = verdict
