@@ -4,6 +4,7 @@
 use super::{Ending, Knowledge, first_pass, since};
 use crate::judge::epoch::{AT_THE_START, Epoch};
 use crate::judge::line::FloorLine;
+use crate::judge::prior::Lasted;
 use crate::judge::rule::Rule;
 use crate::judge::tail::{self, Tail};
 use crate::judge::words::{epoch_length, place};
@@ -91,7 +92,11 @@ impl Knowledge<'_> {
         {
             return self.may_fade(tail);
         }
-        let surely = self.prior.leaks(self.lasted(tail.to - begin));
+        // Who tells of epochs is answered sooner, and the answer is no surer for it.
+        let surely = self.prior.leaks(Lasted {
+            told: false,
+            ..self.lasted(tail.to - begin)
+        });
         Ending::Passed {
             says: RULE.says(format!(
                 "an epoch is {}; it grows since {} and has not ended with it, for {:.1} epochs: few stores are that much larger than the data",
