@@ -3,10 +3,11 @@
 //! leak with the odds of a leak against all that would still be filling by then.
 //!
 //! The lengths are those of real stores with their sources (`zoo/prior`; a test holds these numbers to what `fit.py`
-//! makes of them). The odds are a judgement, and docs/accuracy.md shows what they move: people who had not seen the
-//! code wrote 55 harmless jobs and 20 that leak in three rounds, of which about ten each grew by a first pass or by
-//! a store of its own size, three by a store tied to the data beyond one pass, and one or two by another in spite of
+//! makes of them). The odds are a judgement, not a count: nobody knows how often each kind of growth is. A first pass
+//! and a store are taken for half as common as a leak where no epochs are known, and stores beyond a first pass for
+//! rare where they are: of 55 harmless jobs that people wrote who had not seen the code, one kept filling over several
 //! printed epochs. Within that they were set so that a leak which goes on for five epochs of a toy job is told.
+//! docs/accuracy.md shows what they move.
 
 /// A length that is spread over orders of magnitude: where 10, 50, 90, 95 and 99 % of the stores are full. Between
 /// these, and beyond, the logarithm is taken to be normal.

@@ -36,7 +36,7 @@ const ACTS: [Act; 2] = [
     },
     Act {
         title: "2. The same trainer with a slow leak under the same spikes",
-        // Seven epochs in more than half a minute: less is a start-up.
+        // Seven epochs: after so many of five seconds each, growth that goes on is a leak.
         flags: "--leak-kb 500 --steps 280",
     },
 ];
