@@ -103,8 +103,15 @@ fn elf(bytes: &[u8]) {
         let _: Option<[u8; 8]> = found.and_then(|symbol| elf.initial(symbol.address));
     }
     // Segments, then for each name the dynamic section and a chain, three reads a link.
-    let reads = file.1.get();
+    let reads = file.1.replace(0);
     assert!(reads < 200 + 3 * (600 + 4 * 1024), "{reads} reads");
+    for name in [".PyRuntime", "_PyRuntime", ""] {
+        let _ = elf.section(name);
+        let _ = elf.static_symbol(name);
+    }
+    // For each name all sections with their names, all sections again, and the symbols, each at most once.
+    let (reads, symbols) = (file.1.get() as usize, bytes.len() / 24);
+    assert!(reads < 3 * (3 * 513 + 2 + symbols), "{reads} reads");
 }
 
 #[cfg(test)]

@@ -73,6 +73,18 @@ pub struct PythonVersion {
     pub micro: Option<u32>,
 }
 
+impl PythonVersion {
+    /// As CPython exports it: `0x030e02f0` is 3.14.2, final.
+    pub fn of_word(word: u64) -> Option<PythonVersion> {
+        let word = u32::try_from(word).ok()?;
+        let [major, minor, micro, _] = word.to_be_bytes();
+        (major == 3).then_some(PythonVersion {
+            minor: minor.into(),
+            micro: Some(micro.into()),
+        })
+    }
+}
+
 /// The classes of memory, each resident byte in exactly one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -176,4 +188,23 @@ pub struct Counts {
     pub threads: u64,
     /// Anonymous huge pages in bytes.
     pub huge: Bytes,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_is_a_word() {
+        let three = |minor, micro| {
+            Some(PythonVersion {
+                minor,
+                micro: Some(micro),
+            })
+        };
+        assert_eq!(PythonVersion::of_word(0x030e_02f0), three(14, 2));
+        assert_eq!(PythonVersion::of_word(0x030b_07f0), three(11, 7));
+        assert_eq!(PythonVersion::of_word(0x040b_07f0), None);
+        assert_eq!(PythonVersion::of_word(0x0103_0b07_f000), None);
+    }
 }

@@ -76,39 +76,10 @@ pub(crate) fn python_version(
         let file = files::open(proc, pid, mapping, mappings.name(mapping))?;
         let elf = Elf::open(&file)?;
         let symbol = elf.symbols()?.find("Py_Version")?;
-        version(u64::from_le_bytes(elf.initial(symbol.address)?))
+        PythonVersion::of_word(u64::from_le_bytes(elf.initial(symbol.address)?))
     });
     let exported = exported.find(|found| python.minor.is_none_or(|minor| minor == found.minor));
     exported.or(python
         .minor
         .map(|minor| PythonVersion { minor, micro: None }))
-}
-
-/// `0x030e02f0` is 3.14.2, final.
-fn version(word: u64) -> Option<PythonVersion> {
-    let word = u32::try_from(word).ok()?;
-    let [major, minor, micro, _] = word.to_be_bytes();
-    (major == 3).then_some(PythonVersion {
-        minor: minor.into(),
-        micro: Some(micro.into()),
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_version_is_a_word() {
-        let three = |minor, micro| {
-            Some(PythonVersion {
-                minor,
-                micro: Some(micro),
-            })
-        };
-        assert_eq!(version(0x030e_02f0), three(14, 2));
-        assert_eq!(version(0x030b_07f0), three(11, 7));
-        assert_eq!(version(0x040b_07f0), None);
-        assert_eq!(version(0x0103_0b07_f000), None);
-    }
 }

@@ -546,7 +546,7 @@ fn find(members: &[Tracked], id: ProcId) -> Option<&Tracked> {
 }
 
 /// Processor time of this thread.
-pub(crate) fn processor_time() -> Micros {
+pub fn processor_time() -> Micros {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     let micros = time.tv_sec * 1_000_000 + time.tv_nsec / 1000;
     Micros(u64::try_from(micros).unwrap_or(0))

@@ -1,6 +1,7 @@
 //! What an ELF file says of itself: which parts of it are loaded where, and, by name, the symbols that it
 //! defines ([`symbols`]). Every number comes from the file and may be a lie.
 
+mod sections;
 pub mod symbols;
 
 use self::symbols::Symbols;
