@@ -76,7 +76,8 @@ export function explanation(found, moves) {
       el("td", {}, showBytes(d.per_unit)), el("td", {}, `${showBytes(d.low)} to ${showBytes(d.high)}`),
       el("td", {}, showCount(d.units)), el("td", {}, percent(d.explains)), el("td", { class: "words" }, d.says)));
     cards.push(card("What it grows with", "The growth is measured against everything that was counted; best first.",
-      table(["driver", "per unit", "95 % interval", "units", "explains", ""], rows)));
+      table(["driver", "per unit", "95 % interval", "units", "explains", ""], rows),
+      found.objects && el("p", {}, found.objects.says)));
   }
   const likely = found.candidates.map((c) => el("article", { class: "candidate" },
     el("h3", {}, c.title, el("span", { class: "id" }, c.id)), meter(c.score, `fits to ${percent(c.score)}`),
@@ -284,7 +285,7 @@ export function facts(report) {
   const pairs = h && s ? [
     ["command", h.command.join(" ")], ["folder", h.cwd], ["host", `${h.host}, ${h.cores} cores, Linux ${h.kernel}`],
     ["started", showTime(h.started)], ["watched for", `${showDuration(s.seconds)}, ${showCount(s.samples)} samples, one every ${showDuration(h.interval)}`],
-    ["steps", s.last_step === null ? null : `${showCount(s.first_step ?? 0)} to ${showCount(s.last_step)}${s.total_steps ? ` of ${showCount(s.total_steps)}` : ""} (${stepsFrom(s.steps_from)})`],
+    ["steps", s.last_step === null ? null : `${showCount(s.first_step ?? 0)} to ${showCount(s.last_step)}${s.total_steps ? ` of ${showCount(s.total_steps)}` : ""} (${stepsFrom(s)})`],
     ["tree", `least ${showBytes(s.tree.min)}, average ${showBytes(s.tree.mean)}, most ${showBytes(s.tree.max)}`],
     ["end", s.exit ? ("code" in s.exit ? `code ${s.exit.code}` : `signal ${s.exit.signal}`) : null],
     ["lost", s.lost_ticks ? `${s.lost_ticks} samples are missing in the recording` : null],
@@ -295,8 +296,14 @@ export function facts(report) {
   return card("This run", null, el("dl", { class: "pairs" }, ...list));
 }
 
-/** @param {string | null} from */
-const stepsFrom = (from) => ({ callback: "told by the training loop", "trainer-state": "from trainer_state.json" }[from ?? ""] ?? "read from the job's output");
+/** As `steps_from` of the program's summary says it. @param {Summary} summary */
+const stepsFrom = ({ steps_from: from, counter }) =>
+  from === "memory" ? `from ${counter?.object ? `${OBJECTS[counter.object]} in ` : ""}${counter?.pid ? `${counter.pid}'s memory` : "the job's memory"}`
+    : (FROM[from ?? ""] ?? "read from the job's output");
+
+const FROM = /** @type {Record<string, string>} */ ({ callback: "told by the training loop", "trainer-state": "from trainer_state.json" });
+
+const OBJECTS = { "trainer-state": "TrainerState", "lightning-loop": "Lightning's loop", accelerator: "accelerate", bar: "a tqdm bar", "data-loader": "a DataLoader" };
 
 /** @param {RunReport} report */
 export function roles(report) {

@@ -150,6 +150,12 @@ type CountGrowth = {
   /** Units between the looks. */
   units: number;
 };
+/** What counts the steps that were read from memory, and in which process. */
+type Counter = {
+  /** None: an object that a later lowtide knows. */
+  object: LoopObject | null;
+  pid: number | null;
+};
 type Driver = {
   /** Share of the growth's variation that it explains. */
   explains: number;
@@ -216,6 +222,8 @@ type Explanation = {
   drivers: Driver[];
   /** Where the bytes are. None: no two looks into the process. */
   memory: Memory | null;
+  /** The objects that Python's collector tracks, where they rise steadily while it grows. */
+  objects: ObjectGrowth | null;
   ruled_out: Statement[];
   /** Not contradicted and not shown, with what would show it. */
   untested: Statement[];
@@ -348,6 +356,8 @@ type LooksCost = {
   cpu: number;
   looks: number;
 };
+/** What counts steps in a process's memory. */
+type LoopObject = "trainer-state" | "lightning-loop" | "accelerator" | "bar" | "data-loader";
 type Lost = {
   /** Bytes of the recording are broken. Otherwise the ticks were never recorded (a disk was full, or hung), or there are more than can be read. */
   damaged: boolean;
@@ -355,7 +365,7 @@ type Lost = {
   /** As far as they could be counted. */
   ticks: number;
 };
-type MarkSource = "callback" | "output" | "trainer-state" | "other";
+type MarkSource = "callback" | "output" | "trainer-state" | "memory" | "other";
 /** Where the bytes of the process that grew are, by the looks into it. */
 type Memory = {
   /** All that two looks of one examiner were broken down by; the one by mapping leads. */
@@ -387,6 +397,19 @@ type Needs = {
   high: number;
   low: number;
   value: number;
+};
+/** How the objects that Python's collector tracks became more. */
+type ObjectGrowth = {
+  /** By the first and the last full collection while it grew. */
+  first: number;
+  high: number;
+  last: number;
+  low: number;
+  /** More per unit with a 95 % interval. */
+  per_unit: number;
+  says: string;
+  /** `step`, or `minute` where steps are not known. */
+  unit: string;
 };
 /** When memory runs out, on the axis, and in seconds from now when the pace is known. */
 type Oom = {
@@ -647,6 +670,8 @@ type Stopped = {
 };
 type Summary = {
   basis: Basis;
+  /** The object that counts them, where they are read from memory. */
+  counter: Counter | null;
   exit: Exit | null;
   first_step: number | null;
   headroom: number | null;

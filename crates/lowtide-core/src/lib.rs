@@ -12,6 +12,7 @@ pub mod explain;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
 pub mod guard;
+pub mod inside;
 pub mod judge;
 mod later;
 pub mod look;

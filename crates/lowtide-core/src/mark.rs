@@ -1,5 +1,7 @@
-//! A mark is a moment that the training loop told us, by the Python package, by its output or by
-//! its state file. Marks give the axis (steps), the phases and the length of an epoch.
+//! A mark is a moment that the training loop told us, by the Python package, by its output, by its
+//! own objects in memory or by its state file. Marks give the axis (steps), the phases and the length of an epoch.
+
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +26,9 @@ pub struct Mark {
     /// Whose loop it is, where that is certain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub training_loop: Option<TrainingLoop>,
+    /// Which object counts, where a process's memory was read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub object: Option<LoopObject>,
 }
 
 impl Mark {
@@ -48,6 +53,7 @@ impl Mark {
             examples: later.examples.or(self.examples),
             geometry,
             training_loop: later.training_loop.or(self.training_loop),
+            object: later.object.or(self.object),
         }
     }
 }
@@ -62,6 +68,8 @@ pub enum MarkSource {
     Output,
     /// `trainer_state.json` of the newest checkpoint.
     TrainerState,
+    /// Read out of the process's memory: an object that counts there.
+    Memory,
     /// In a way that came with a later lowtide.
     Other,
 }
@@ -95,6 +103,84 @@ impl TrainingLoop {
             "lightning" => Some(TrainingLoop::Lightning),
             "plain" => Some(TrainingLoop::Plain),
             _ => None,
+        }
+    }
+}
+
+/// What counts steps in a process's memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LoopObject {
+    /// transformers, and what is built on it.
+    TrainerState,
+    LightningLoop,
+    Accelerator,
+    /// A tqdm bar.
+    Bar,
+    /// torch's.
+    DataLoader,
+}
+
+impl LoopObject {
+    pub fn name(self) -> &'static str {
+        match self {
+            LoopObject::TrainerState => "trainer-state",
+            LoopObject::LightningLoop => "lightning-loop",
+            LoopObject::Accelerator => "accelerator",
+            LoopObject::Bar => "bar",
+            LoopObject::DataLoader => "data-loader",
+        }
+    }
+
+    /// Whose loop it is, where the object says so: a bar or a loader is in anybody's.
+    pub fn training_loop(self) -> Option<TrainingLoop> {
+        match self {
+            LoopObject::TrainerState => Some(TrainingLoop::Trainer),
+            LoopObject::LightningLoop => Some(TrainingLoop::Lightning),
+            LoopObject::Accelerator | LoopObject::Bar | LoopObject::DataLoader => None,
+        }
+    }
+
+    /// How well its number is known to be one of optimizer steps; a better one is not mixed with a worse one.
+    pub(crate) fn rank(self) -> u8 {
+        match self {
+            LoopObject::TrainerState | LoopObject::LightningLoop => 3,
+            LoopObject::Accelerator => 2,
+            LoopObject::Bar => 1,
+            LoopObject::DataLoader => 0,
+        }
+    }
+}
+
+impl fmt::Display for LoopObject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            LoopObject::TrainerState => "TrainerState",
+            LoopObject::LightningLoop => "Lightning's loop",
+            LoopObject::Accelerator => "accelerate",
+            LoopObject::Bar => "a tqdm bar",
+            LoopObject::DataLoader => "a DataLoader",
+        })
+    }
+}
+
+/// What counts the steps that were read from memory, and in which process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counter {
+    /// None: an object that a later lowtide knows.
+    pub object: Option<LoopObject>,
+    pub pid: Option<u32>,
+}
+
+/// "TrainerState in 4242's memory"
+impl fmt::Display for Counter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(object) = self.object {
+            write!(f, "{object} in ")?;
+        }
+        match self.pid {
+            Some(pid) => write!(f, "{pid}'s memory"),
+            None => f.write_str("the job's memory"),
         }
     }
 }
@@ -182,5 +268,32 @@ mod tests {
             ..batch(Some(2))
         };
         assert_eq!(both, mark(Some(2), Some(40), Some(merged)));
+        let bar = Mark {
+            object: Some(LoopObject::Bar),
+            ..Mark::default()
+        };
+        assert_eq!(bar.clone().then(Mark::default()).object, bar.object);
+    }
+
+    #[test]
+    fn an_object_has_the_name_that_json_gives_it() {
+        use LoopObject::*;
+        for object in [TrainerState, LightningLoop, Accelerator, Bar, DataLoader] {
+            assert_eq!(serde_json::to_value(object).unwrap(), object.name());
+        }
+    }
+
+    #[test]
+    fn a_counter_says_where_it_was_read() {
+        let counter = |object, pid| Counter { object, pid }.to_string();
+        assert_eq!(
+            counter(Some(LoopObject::TrainerState), Some(4242)),
+            "TrainerState in 4242's memory"
+        );
+        assert_eq!(
+            counter(Some(LoopObject::Bar), None),
+            "a tqdm bar in the job's memory"
+        );
+        assert_eq!(counter(None, Some(7)), "7's memory");
     }
 }

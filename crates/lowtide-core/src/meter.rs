@@ -29,6 +29,8 @@ pub enum Meter {
     Hugetlb,
     /// A bare series whose kind is not known.
     Memory,
+    /// What Python's cyclic collector tracks.
+    Objects,
     Vsize,
     Peak,
     Threads,
@@ -43,6 +45,9 @@ pub enum Meter {
     PssShmem,
     PssSwap,
     PssRssAnon,
+    Collections0,
+    Collections1,
+    Collections2,
 }
 
 /// What a meter counts. Values are whole numbers everywhere; seconds are kept as microseconds.
@@ -50,7 +55,7 @@ pub enum Meter {
 pub enum Unit {
     Bytes,
     Seconds,
-    /// Things of this name: threads, files, faults.
+    /// Things of this name: threads, files, faults, objects.
     Count(&'static str),
 }
 
@@ -117,11 +122,21 @@ fn put_pss(r: &mut Reading, value: Option<u64>, set: fn(&mut Pss, u64)) -> Optio
     Some(())
 }
 
+/// The numbers of a collector's generations are there together or not at all. The first one comes first.
+fn put_collections(r: &mut Reading, value: Option<u64>, generation: usize) -> Option<()> {
+    match (&mut r.collections, value) {
+        (Some(done), Some(value)) => done[generation] = value,
+        (None, None) => {}
+        _ => return None,
+    }
+    Some(())
+}
+
 /// All meters, in the order of [`Meter`]; those that are drawn come first. A static, so that asking for
 /// one copies nothing.
-pub static METERS: [MeterInfo; 25] = TABLE;
+pub static METERS: [MeterInfo; 29] = TABLE;
 
-const TABLE: [MeterInfo; 25] = [
+const TABLE: [MeterInfo; 29] = [
     MeterInfo {
         meter: Meter::Held,
         name: "held",
@@ -249,6 +264,19 @@ const TABLE: [MeterInfo; 25] = [
         drawn: Drawn::Every,
         get: |_| None,
         stored: None,
+    },
+    MeterInfo {
+        meter: Meter::Objects,
+        name: "objects",
+        label: "objects",
+        meaning: "what Python's collector tracks, within 6 %",
+        unit: Unit::Count("objects"),
+        drawn: Drawn::Watched,
+        get: |r| r.objects,
+        stored: column(21, 1, |r, v| {
+            r.objects = v;
+            Some(())
+        }),
     },
     MeterInfo {
         meter: Meter::Vsize,
@@ -422,6 +450,42 @@ const TABLE: [MeterInfo; 25] = [
             put_pss(r, v, |pss, v| pss.rss_anon = Bytes(v))
         }),
     },
+    MeterInfo {
+        meter: Meter::Collections0,
+        name: "collections_0",
+        label: "collections 0",
+        meaning: "what Python's collector did of its youngest generation",
+        unit: Unit::Count("collections"),
+        drawn: Drawn::Never,
+        get: |r| r.collections.map(|done| done[0]),
+        stored: column(22, 1, |r, v| {
+            r.collections = v.map(|first| {
+                let [_, second, third] = r.collections.unwrap_or_default();
+                [first, second, third]
+            });
+            Some(())
+        }),
+    },
+    MeterInfo {
+        meter: Meter::Collections1,
+        name: "collections_1",
+        label: "collections 1",
+        meaning: "what Python's collector did of its middle generation",
+        unit: Unit::Count("collections"),
+        drawn: Drawn::Never,
+        get: |r| r.collections.map(|done| done[1]),
+        stored: column(23, 1, |r, v| put_collections(r, v, 1)),
+    },
+    MeterInfo {
+        meter: Meter::Collections2,
+        name: "collections_2",
+        label: "collections 2",
+        meaning: "what Python's collector did of its oldest generation",
+        unit: Unit::Count("collections"),
+        drawn: Drawn::Never,
+        get: |r| r.collections.map(|done| done[2]),
+        stored: column(24, 1, |r, v| put_collections(r, v, 2)),
+    },
 ];
 
 const fn stored_count() -> usize {
@@ -576,6 +640,8 @@ mod tests {
                 uss: Bytes(next()),
                 rss_anon: Bytes(next()),
             }),
+            objects: Some(next()),
+            collections: Some([next(), next(), next()]),
             ..Reading::of(ProcId { pid: 1, start: 2 })
         };
         let bare = Reading {
@@ -583,6 +649,8 @@ mod tests {
             fds: None,
             gpu: None,
             pss: None,
+            objects: None,
+            collections: None,
             ..full
         };
         for reading in [full, bare] {
@@ -598,6 +666,9 @@ mod tests {
             set(&mut bare.clone(), None).is_none()
         };
         assert!(missing(Meter::Anon) && missing(Meter::Cpu));
-        assert!(!missing(Meter::Gpu) && !missing(Meter::PssAt));
+        assert!(!missing(Meter::Gpu) && !missing(Meter::PssAt) && !missing(Meter::Objects));
+        // One generation without the others is no count.
+        let alone = Meter::Collections2.info().stored.unwrap().set;
+        assert!(alone(&mut bare.clone(), Some(1)).is_none());
     }
 }

@@ -49,6 +49,12 @@ pub struct Reading {
     /// GPU memory of this process over all devices.
     pub gpu: Option<Bytes>,
     pub pss: Option<Pss>,
+    /// Objects that Python's cyclic collector tracks, within 6 %. `None` where its lists were not read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub objects: Option<u64>,
+    /// Collections that it has done, by generation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub collections: Option<[u64; 3]>,
 }
 
 impl Reading {
@@ -70,6 +76,8 @@ impl Reading {
             major_faults: 0,
             gpu: None,
             pss: None,
+            objects: None,
+            collections: None,
         }
     }
 

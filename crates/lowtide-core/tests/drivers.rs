@@ -487,3 +487,56 @@ fn a_bend_is_no_reason_to_prefer_the_clock() {
         assert_eq!(names(&explanation)[0], first, "{:#?}", explanation.drivers);
     }
 }
+
+/// 400 steps that keep 2 MB each, with what Python's collector tracks: `live` objects, more of which wait to be
+/// found dead since the last full collection, which comes every `every` steps.
+fn counted(every: u64, live: impl Fn(u64) -> u64) -> Explanation {
+    let mut job = Job::new(None);
+    for step in 1..=400 {
+        job.step(step, 0.5);
+        job.second += 0.01;
+        job.ticks += 1;
+        let held = Bytes((500.0 * MB + 2.0 * MB * step as f64 + jitter(step)) as u64);
+        job.run.apply(&Entry::Sample(Sample {
+            seq: job.ticks,
+            at: job.now(),
+            readings: vec![Reading {
+                anon: held,
+                vsize: Bytes(1 << 40),
+                peak: held,
+                threads: 1,
+                objects: Some(live(step) + 40 * (step % every)),
+                collections: Some([90 * step, 9 * step, step / every]),
+                ..Reading::of(ID)
+            }],
+            tree: TreeSum {
+                held,
+                ..TreeSum::default()
+            },
+            ..Sample::default()
+        }));
+    }
+    job.explained().1
+}
+
+#[test]
+fn objects_that_every_step_keeps_are_told() {
+    let explanation = counted(20, |step| 48_000 + 30 * step);
+    let objects = explanation.objects.expect("they rise");
+    assert_eq!(objects.unit, "step");
+    assert!(objects.low <= 30.0 && 30.0 <= objects.high, "{objects:?}");
+    assert_eq!(objects.in_short(), "objects rise by 30 per step");
+}
+
+#[test]
+fn the_saw_tooth_of_the_collector_is_no_rise_of_objects() {
+    // Thirty times the rise of the other test, and all of it dead by the next full collection.
+    for every in [20, 90, 150] {
+        assert_eq!(counted(every, |_| 48_000).objects, None);
+    }
+    // Not one full collection: nothing is known.
+    assert_eq!(counted(1000, |step| 48_000 + 30 * step).objects, None);
+    // They rose at the start, and memory goes on without them.
+    let settled = |step: u64| 48_000 + 90 * step.min(100);
+    assert_eq!(counted(20, settled).objects, None);
+}

@@ -4,7 +4,7 @@ use std::fmt;
 
 use lowtide_core::entry::{Entry, EventKind, Exit};
 use lowtide_core::look::{Allocator, By, Examiner, LookWhy, MemoryClass, Missing, Pool};
-use lowtide_core::mark::{Mark, MarkSource, Phase, TrainingLoop};
+use lowtide_core::mark::{LoopObject, Mark, MarkSource, Phase, TrainingLoop};
 use lowtide_core::postmortem::Cause;
 use lowtide_core::process::Role;
 use lowtide_core::sample::{Basis, Gap, GapWhy, Limit, LimitFrom, Sample, TreeSum};
@@ -130,6 +130,14 @@ fn every_number_stands_in_the_document() {
         let number = mark_row(&mark)[16].unwrap();
         stands("mark: loop", &format!("{number} `{name}`"));
     }
+    for name in names::<LoopObject>() {
+        let mark = Mark {
+            object: Some(named(&name)),
+            ..Mark::default()
+        };
+        let number = mark_row(&mark)[17].unwrap();
+        stands("mark: object", &format!("{number} `{name}`"));
+    }
     for name in names::<Basis>() {
         let basis = match name.as_str() {
             "pss" => Basis::Pss {
@@ -145,18 +153,18 @@ fn every_number_stands_in_the_document() {
 }
 
 #[test]
-fn a_phase_a_source_and_a_loop_of_a_later_lowtide_leave_the_mark() {
+fn a_choice_of_a_later_lowtide_leaves_the_mark() {
     let mut row = mark_row(&Mark {
         step: Some(7),
         ..Mark::default()
     });
-    for column in [4, 9, 16] {
+    for column in [4, 9, 16, 17] {
         row[column] = Some(OTHER - 1);
     }
     let mark = mark(&row).unwrap();
     assert_eq!((mark.step, mark.phase), (Some(7), None));
     assert_eq!(mark.source, MarkSource::Other);
-    assert_eq!(mark.training_loop, None);
+    assert_eq!((mark.training_loop, mark.object), (None, None));
 }
 
 fn nth_number(sample: &Sample, nth: usize) -> u64 {

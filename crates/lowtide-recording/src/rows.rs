@@ -1,7 +1,7 @@
 //! Which value stands in which column. The frequent movers come first, so that the usual mask of
 //! changes is one byte. Columns are only ever added at the end: old readers skip them.
 
-use lowtide_core::mark::{Geometry, Mark, MarkSource, Phase, TrainingLoop};
+use lowtide_core::mark::{Geometry, LoopObject, Mark, MarkSource, Phase, TrainingLoop};
 use lowtide_core::meter::{METERS, STORED};
 use lowtide_core::process::ProcId;
 use lowtide_core::sample::{Basis, Cgroup, Gpu, Node, Pressure, Reading, TreeSum};
@@ -263,7 +263,7 @@ fn from_percent(cell: u64) -> f32 {
     }
 }
 
-pub(crate) const MARK: usize = 17;
+pub(crate) const MARK: usize = 18;
 pub(crate) const MARK_UNITS: [u64; MARK] = [1; MARK];
 
 /// Epochs are mostly logged with a few decimals; millionths keep those short.
@@ -276,6 +276,7 @@ pub(crate) fn mark_row(m: &Mark) -> [Cell; MARK] {
         MarkSource::Callback => 0,
         MarkSource::Output => 1,
         MarkSource::TrainerState => 2,
+        MarkSource::Memory => 3,
         MarkSource::Other => OTHER,
     };
     let phase = m.phase.map(|p| match p {
@@ -289,6 +290,13 @@ pub(crate) fn mark_row(m: &Mark) -> [Cell; MARK] {
         TrainingLoop::Trainer => 0,
         TrainingLoop::Lightning => 1,
         TrainingLoop::Plain => 2,
+    });
+    let object = m.object.map(|known| match known {
+        LoopObject::TrainerState => 0,
+        LoopObject::LightningLoop => 1,
+        LoopObject::Accelerator => 2,
+        LoopObject::Bar => 3,
+        LoopObject::DataLoader => 4,
     });
     let g = m.geometry;
     [
@@ -309,6 +317,7 @@ pub(crate) fn mark_row(m: &Mark) -> [Cell; MARK] {
         g.and_then(|g| g.world),
         g.and_then(|g| g.epoch_steps).map(f64::to_bits),
         training_loop,
+        object,
     ]
 }
 
@@ -317,6 +326,7 @@ pub(crate) fn mark(row: &[Cell; MARK]) -> Option<Mark> {
         0 => MarkSource::Callback,
         1 => MarkSource::Output,
         2 => MarkSource::TrainerState,
+        3 => MarkSource::Memory,
         _ => MarkSource::Other,
     };
     let phase = match row[4] {
@@ -343,6 +353,14 @@ pub(crate) fn mark(row: &[Cell; MARK]) -> Option<Mark> {
         // One that a later lowtide knows is unknown here.
         None | Some(_) => None,
     };
+    let object = match row[17] {
+        Some(0) => Some(LoopObject::TrainerState),
+        Some(1) => Some(LoopObject::LightningLoop),
+        Some(2) => Some(LoopObject::Accelerator),
+        Some(3) => Some(LoopObject::Bar),
+        Some(4) => Some(LoopObject::DataLoader),
+        None | Some(_) => None,
+    };
     let epoch = row[2].map(|parts| parts as f64 / EPOCH_PARTS);
     Some(Mark {
         at: Micros(row[0]?),
@@ -356,6 +374,7 @@ pub(crate) fn mark(row: &[Cell; MARK]) -> Option<Mark> {
         source,
         geometry,
         training_loop,
+        object,
     })
 }
 

@@ -8,7 +8,7 @@ use lowtide_core::look::{
     Allocator, Breakdown, By, Cost, Counts, Examiner, Layout, Look, LookWhy, MemoryClass, Missing,
     Objects, Part, PartMember, Pool, PythonVersion, Reserved, Rest, UsualSize,
 };
-use lowtide_core::mark::{Geometry, Mark, MarkSource, Phase, TrainingLoop};
+use lowtide_core::mark::{Geometry, LoopObject, Mark, MarkSource, Phase, TrainingLoop};
 use lowtide_core::process::{Facts, Member, ProcId, Role};
 use lowtide_core::sample::{
     Basis, Cgroup, Gap, GapWhy, Gpu, Limit, LimitFrom, Node, Pressure, Pss, Reading, Sample,
@@ -82,6 +82,7 @@ fn reading() -> impl Strategy<Value = Reading> {
         (any::<u64>(), 0u64..9),
         option::of(size()),
         option::of(pss()),
+        (option::of(0u64..900), option::of(any::<[u64; 3]>())),
     )
         .prop_map(
             |(
@@ -92,6 +93,7 @@ fn reading() -> impl Strategy<Value = Reading> {
                 faults,
                 gpu,
                 pss,
+                (objects, collections),
             )| {
                 Reading {
                     anon,
@@ -107,6 +109,8 @@ fn reading() -> impl Strategy<Value = Reading> {
                     major_faults: faults.1,
                     gpu,
                     pss,
+                    objects,
+                    collections,
                     ..Reading::of(id)
                 }
             },
@@ -249,6 +253,7 @@ fn mark() -> impl Strategy<Value = Mark> {
         Just(MarkSource::Callback),
         Just(MarkSource::Output),
         Just(MarkSource::TrainerState),
+        Just(MarkSource::Memory),
     ];
     let phase = prop_oneof![
         Just(Phase::Start),
@@ -272,6 +277,13 @@ fn mark() -> impl Strategy<Value = Mark> {
         Just(TrainingLoop::Lightning),
         Just(TrainingLoop::Plain)
     ];
+    let object = prop_oneof![
+        Just(LoopObject::TrainerState),
+        Just(LoopObject::LightningLoop),
+        Just(LoopObject::Accelerator),
+        Just(LoopObject::Bar),
+        Just(LoopObject::DataLoader),
+    ];
     let epoch = prop_oneof![
         (0u32..900).prop_map(|e| f64::from(e) / 100.0),
         -1e300f64..1e300
@@ -283,7 +295,11 @@ fn mark() -> impl Strategy<Value = Mark> {
         (count(), count(), count()),
         option::of(epoch),
         option::of(phase),
-        (option::of(geometry), option::of(training_loop)),
+        (
+            option::of(geometry),
+            option::of(training_loop),
+            option::of(object),
+        ),
     )
         .prop_map(
             |(
@@ -293,7 +309,7 @@ fn mark() -> impl Strategy<Value = Mark> {
                 (step, total_steps, examples),
                 epoch,
                 phase,
-                (geometry, training_loop),
+                (geometry, training_loop, object),
             )| {
                 Mark {
                     at,
@@ -307,6 +323,7 @@ fn mark() -> impl Strategy<Value = Mark> {
                     examples,
                     geometry,
                     training_loop,
+                    object,
                 }
             },
         )

@@ -31,6 +31,8 @@ fn reading(id: ProcId, anon: u64, pss: Option<Pss>) -> Reading {
         cpu: Micros(1_500_000),
         minor_faults: 11,
         pss,
+        objects: Some(48_213),
+        collections: Some([700, 60, 5]),
         ..Reading::of(id)
     }
 }

@@ -16,6 +16,7 @@ use crate::verdict::{Axis, Class, Meter, Verdict};
 use super::counts::{self, Beside};
 use super::driver::{self, drivers};
 use super::memory::{self, Pair};
+use super::objects;
 use super::seen::{grown, meets, was_cut_short};
 use super::signs::{
     Blocks, Climb, Copies, Counted, Course, EpochSign, FirstAndLast, ObjectCount, ObjectsSign,
@@ -77,6 +78,9 @@ pub(crate) fn of_run(run: &Run, verdict: &Verdict, series: &Series, context: &Co
             &examined,
             verdict.axis == Axis::Step,
         );
+        let counted = track.counted_objects(verdict.axis == Axis::Step);
+        signs.object_growth =
+            counted.and_then(|counted| objects::rise(counted, context, &signs.course));
     }
     of_tree(&mut signs, run, verdict.axis == Axis::Step);
     signs.counted = counted(run);
@@ -140,7 +144,7 @@ fn of_process(
     let looks = run.looks(track.member.id);
     let role = track.member.role.to_string();
     of_looks(signs, &role, looks, examined, on_steps, (run, track));
-    signs.objects = objects(looks, &track.kept);
+    signs.objects = objects_seen(looks, &track.kept);
     if let Some(cleaned) = run.cleanups.of(track.member.id.pid) {
         signs.cleaned = cleaned.clone();
     }
@@ -339,7 +343,7 @@ fn excursion(held: &Held, phase: Phase) -> PhaseExcursion {
 }
 
 /// The first and the last look at Python's objects, of the examiner that looked last.
-fn objects(looks: &[Taken], held: &Held) -> Option<ObjectsSign> {
+fn objects_seen(looks: &[Taken], held: &Held) -> Option<ObjectsSign> {
     let examiner: &Examiner = looks
         .iter()
         .rev()

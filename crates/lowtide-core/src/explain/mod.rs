@@ -9,6 +9,7 @@ mod driver;
 mod gather;
 mod hook;
 mod memory;
+mod objects;
 mod playbook;
 mod seen;
 mod signs;
@@ -68,6 +69,7 @@ fn explain(signs: Signs) -> Explanation {
         untested,
         drivers: signs.drivers,
         memory: signs.memory,
+        objects: signs.object_growth,
     }
 }
 
@@ -138,6 +140,9 @@ pub struct Explanation {
     pub drivers: Vec<Driver>,
     /// Where the bytes are. None: no two looks into the process.
     pub memory: Option<Memory>,
+    /// The objects that Python's collector tracks, where they rise steadily while it grows.
+    #[serde(default)]
+    pub objects: Option<ObjectGrowth>,
     /// Entries of the playbook whose signature was measured, best first. Empty: unknown, or benign.
     pub candidates: Vec<Candidate>,
     pub ruled_out: Vec<Statement>,
@@ -185,6 +190,28 @@ pub struct Memory {
 impl Memory {
     pub fn by(&self, by: &By) -> Option<&BreakdownGrowth> {
         self.breakdowns.iter().find(|growth| growth.by == *by)
+    }
+}
+
+/// How the objects that Python's collector tracks became more.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ObjectGrowth {
+    /// More per unit with a 95 % interval.
+    pub per_unit: f64,
+    pub low: f64,
+    pub high: f64,
+    /// `step`, or `minute` where steps are not known.
+    pub unit: String,
+    /// By the first and the last full collection while it grew.
+    pub first: f64,
+    pub last: f64,
+    pub says: String,
+}
+
+impl ObjectGrowth {
+    /// `objects rise by 3 per step`
+    pub fn in_short(&self) -> String {
+        objects::in_short(self.per_unit, &self.unit)
     }
 }
 

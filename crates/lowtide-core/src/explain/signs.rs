@@ -13,7 +13,7 @@ use crate::units::show_bytes;
 use crate::verdict::{Axis, Bound, Class, Meter};
 
 use super::hook::Hook;
-use super::{BreakdownGrowth, Driver, Memory};
+use super::{BreakdownGrowth, Driver, Memory, ObjectGrowth};
 
 /// Reserved space explains a growth from this share of it on: the judge asks for as much of an end.
 const FILLS: f64 = 0.9;
@@ -68,6 +68,8 @@ pub(crate) struct Signs {
     pub files: Option<Climb>,
     /// What Python's own objects say.
     pub objects: Option<ObjectsSign>,
+    /// The collector's own count of them, where it rises steadily.
+    pub object_growth: Option<ObjectGrowth>,
     /// What clean-ups gave back, by part.
     pub cleaned: BTreeMap<String, Cleaned>,
     pub roles: Vec<RoleSign>,
@@ -277,6 +279,7 @@ impl Signs {
             threads: None,
             files: None,
             objects: None,
+            object_growth: None,
             cleaned: BTreeMap::new(),
             roles: Vec::new(),
             own_grew: None,

@@ -20,7 +20,7 @@ pub(super) struct Bar {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Purpose {
+pub(crate) enum Purpose {
     /// Says so itself: `Training`, `Epoch 3`, `Steps`.
     Train,
     Eval,
@@ -123,10 +123,35 @@ const ROUND_WORDS: [&str; 9] = [
 ];
 
 impl Bar {
-    /// `Mining round 3:  45%|…`, a bar that begins anew and is no epoch.
     pub(crate) fn names_a_round(&self) -> bool {
-        let lower = self.label.to_ascii_lowercase();
-        ROUND_WORDS.iter().any(|word| lower.contains(word))
+        names_a_round(&self.label)
+    }
+}
+
+/// `Mining round 3:  45%|…`, a bar that begins anew and is no epoch.
+pub(crate) fn names_a_round(label: &str) -> bool {
+    let lower = label.to_ascii_lowercase();
+    ROUND_WORDS.iter().any(|word| lower.contains(word))
+}
+
+/// `Epoch 3`: it counts within that epoch.
+pub(crate) fn epoch_of(label: &str) -> Option<u64> {
+    epoch_in(label).map(|(epoch, _)| epoch)
+}
+
+/// Units of what is no step: bytes, files, and parts of a batch.
+const OTHER_UNITS: [&str; 8] = [
+    "b", "byte", "file", "ex", "example", "sample", "token", "image",
+];
+
+/// What a bar that was read, not printed, is for.
+pub(crate) fn purpose_in(label: &str, unit: &str) -> Purpose {
+    let unit = unit.trim().to_ascii_lowercase();
+    let one = unit.strip_suffix('s').unwrap_or(&unit);
+    match (one, purpose_of(label)) {
+        (one, _) if OTHER_UNITS.contains(&one) => Purpose::Data,
+        ("epoch" | "ep", Purpose::Unknown | Purpose::Train) => Purpose::Epochs,
+        (_, purpose) => purpose,
     }
 }
 

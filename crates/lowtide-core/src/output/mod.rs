@@ -28,6 +28,8 @@ pub use lines::Lines;
 pub use state::{StateError, trainer_state};
 pub use text::{OUR_LEAD, jobs_own, may_tell};
 
+pub(crate) use bar::{Purpose, epoch_of, names_a_round, purpose_in as bar_purpose};
+
 use reader::LineReader;
 
 use crate::mark::Mark;

@@ -187,6 +187,7 @@ fn every_drawn_meter_of_the_watched_process_is_a_line() {
         swap: Bytes(6),
         gpu: Some(Bytes(7)),
         pss: Some(pss),
+        objects: Some(8),
         ..reading(1, MB)
     };
     picture.apply(&Entry::Sample(Sample {

@@ -57,7 +57,7 @@ impl Timeline {
         if let Some(step) = run.step() {
             self.step(at, step as f64);
         }
-        if mark.rank.is_none_or(|rank| rank == 0) {
+        if mark.rank.is_none_or(|rank| rank == 0) && run.hears(mark) {
             self.epoch_done(mark.epoch, at, run.step());
         }
         self.phase(run.phase(), at);

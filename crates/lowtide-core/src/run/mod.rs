@@ -36,7 +36,7 @@ use std::collections::BTreeMap;
 
 use crate::entry::{Entry, EventKind, Exit, Header};
 use crate::judge::prior::Prior;
-use crate::mark::{Geometry, MarkSource, Phase, TrainingLoop};
+use crate::mark::{Counter, Geometry, Mark, MarkSource, Phase, TrainingLoop};
 use crate::postmortem::PostMortem;
 use crate::process::{Member, ProcId, Role};
 use crate::sample::{Basis, Limit, Reading, Sample};
@@ -176,8 +176,10 @@ impl Run {
                 if self.steps.mark(mark) {
                     self.forget_steps();
                 }
-                self.occurrences
-                    .mark(mark, self.steps.phase(), self.steps.current());
+                if self.hears(mark) {
+                    self.occurrences
+                        .mark(mark, self.steps.phase(), self.steps.current());
+                }
             }
             Entry::Look(look) => self.looks.push(look, self.steps.at_look(look)),
             Entry::Cleanup(cleanup) => self.cleanups.push(cleanup),
@@ -295,10 +297,11 @@ impl Run {
 
     /// Another counter is the axis now; points on the old one would mix with its own.
     fn forget_steps(&mut self) {
-        let own = self
-            .processes
-            .values_mut()
-            .flat_map(|track| std::iter::once(&mut track.lines).chain(track.gpu.as_mut()));
+        let own = self.processes.values_mut().flat_map(|track| {
+            let own = std::iter::once(&mut track.lines);
+            own.chain(track.gpu.as_mut())
+                .chain(track.objects.as_deref_mut())
+        });
         let roles = self.roles.values_mut().map(|role| &mut role.lines);
         let rest = std::iter::once(&mut self.tree).chain(self.gpu.as_mut());
         for lines in own.chain(roles).chain(rest) {
@@ -375,6 +378,16 @@ impl Run {
     /// Where steps come from.
     pub fn steps_from(&self) -> Option<MarkSource> {
         self.steps.source()
+    }
+
+    /// Whether a mark tells of epochs: what memory says of them beside a better source may be counted otherwise.
+    pub(crate) fn hears(&self, mark: &Mark) -> bool {
+        mark.source != MarkSource::Memory || self.steps.hears(mark)
+    }
+
+    /// The object that counts them, where they are read from memory.
+    pub fn counter(&self) -> Option<Counter> {
+        self.steps.counter()
     }
 
     /// The furthest step of all attempts.

@@ -3,12 +3,14 @@
 use std::collections::VecDeque;
 
 use crate::look::Look;
-use crate::mark::{Geometry, Mark, MarkSource, Phase, TrainingLoop};
+use crate::mark::{Counter, Geometry, LoopObject, Mark, MarkSource, Phase, TrainingLoop};
 use crate::units::Micros;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Steps {
     source: Option<MarkSource>,
+    /// What counts, where steps are read from memory.
+    counter: Option<Counter>,
     current: Option<u64>,
     first: Option<(Micros, u64)>,
     last: Option<(Micros, u64)>,
@@ -46,35 +48,56 @@ const TICKS: usize = 16;
 /// Steps are the axis once this many different ones were seen: one or two may be an accident of the output.
 const STEPS_NEEDED: u64 = 3;
 
+/// The loop itself knows best; once it speaks, guesses from its output are ignored. What is printed are steps
+/// as the author counts them, an object in memory may count something else; a state file is of an earlier moment.
+fn source_rank(source: MarkSource) -> u8 {
+    match source {
+        MarkSource::Callback => 3,
+        MarkSource::Output | MarkSource::Other => 2,
+        MarkSource::Memory => 1,
+        MarkSource::TrainerState => 0,
+    }
+}
+
+fn object_rank(object: Option<LoopObject>) -> u8 {
+    object.map_or(0, LoopObject::rank)
+}
+
+/// Of two marks of one source, the better object counts: batches of a bar are not on the axis of optimizer steps.
+fn rank_of(mark: &Mark) -> (u8, u8) {
+    (source_rank(mark.source), object_rank(mark.object))
+}
+
 impl Steps {
     /// True when a better source took over: what was counted before is not on its axis.
     pub(super) fn mark(&mut self, mark: &Mark) -> bool {
         if let Some(geometry) = &mark.geometry {
             match mark.source {
                 MarkSource::Callback => self.told.merge(geometry),
-                MarkSource::Output | MarkSource::TrainerState | MarkSource::Other => {
-                    self.shown.merge(geometry)
-                }
+                MarkSource::Output
+                | MarkSource::Memory
+                | MarkSource::TrainerState
+                | MarkSource::Other => self.shown.merge(geometry),
             }
         }
         match mark.source {
             MarkSource::Callback => self.told_loop = mark.training_loop.or(self.told_loop),
             // Nobody else writes that file.
             MarkSource::TrainerState => self.shown_loop = Some(TrainingLoop::Trainer),
+            MarkSource::Memory => {
+                let by_object = mark.object.and_then(LoopObject::training_loop);
+                self.shown_loop = mark.training_loop.or(by_object).or(self.shown_loop);
+            }
             MarkSource::Output | MarkSource::Other => {
                 self.shown_loop = mark.training_loop.or(self.shown_loop)
             }
         }
-        // The loop itself knows best; once it speaks, guesses from its output are ignored.
-        let rank = |source: MarkSource| match source {
-            MarkSource::Callback => 2,
-            MarkSource::Output | MarkSource::Other => 1,
-            MarkSource::TrainerState => 0,
-        };
         let mut took_over = false;
-        match self.source {
-            Some(source) if rank(mark.source) < rank(source) => return false,
-            Some(source) if rank(mark.source) > rank(source) => {
+        match self.rank() {
+            Some(rank) if rank_of(mark) < rank => return false,
+            // What only tells of the loop's data counts nothing anew.
+            Some(rank) if rank_of(mark).0 == rank.0 && mark.step.is_none() => {}
+            Some(rank) if rank_of(mark) > rank => {
                 took_over = true;
                 *self = Steps {
                     told: self.told,
@@ -87,6 +110,11 @@ impl Steps {
             _ => {}
         }
         self.source = Some(mark.source);
+        let counter = (mark.source == MarkSource::Memory).then_some(Counter {
+            object: mark.object,
+            pid: mark.pid,
+        });
+        self.counter = self.counter.or(counter);
         // In a distributed job every rank marks the same steps: one is enough.
         if mark.rank.is_some_and(|rank| rank != 0) {
             return took_over;
@@ -96,6 +124,9 @@ impl Steps {
             self.phase = mark.phase.or(self.phase);
         }
         self.total = mark.total_steps.or(self.total);
+        if mark.step.is_some() {
+            self.counter = counter;
+        }
         if let Some(step) = mark.step {
             if self.current != Some(step) {
                 self.distinct += 1;
@@ -111,6 +142,16 @@ impl Steps {
             self.current = Some(step);
         }
         took_over
+    }
+
+    /// Whether a mark counts: a better source speaks otherwise.
+    pub(super) fn hears(&self, mark: &Mark) -> bool {
+        self.rank().is_none_or(|rank| rank_of(mark) >= rank)
+    }
+
+    fn rank(&self) -> Option<(u8, u8)> {
+        let object = self.counter.and_then(|counter| counter.object);
+        Some((source_rank(self.source?), object_rank(object)))
     }
 
     /// Another attempt counts on from its checkpoint; until it says where, no step is known.
@@ -212,6 +253,11 @@ impl Steps {
         self.source
     }
 
+    /// What counts in memory, where steps come from there.
+    pub(super) fn counter(&self) -> Option<Counter> {
+        self.counter
+    }
+
     pub(super) fn training_loop(&self) -> Option<TrainingLoop> {
         self.told_loop.or(self.shown_loop)
     }
@@ -242,6 +288,17 @@ mod tests {
         }
     }
 
+    fn of_object(at: u64, step: Option<u64>, object: LoopObject) -> Mark {
+        Mark {
+            at: Micros(at),
+            source: MarkSource::Memory,
+            pid: Some(42),
+            step,
+            object: Some(object),
+            ..Mark::default()
+        }
+    }
+
     #[test]
     fn the_callback_overrules_the_output() {
         let mut steps = Steps::default();
@@ -250,6 +307,52 @@ mod tests {
         steps.mark(&mark(3, 701, MarkSource::Output));
         assert_eq!(steps.current(), Some(3));
         assert_eq!(steps.first(), Some(3));
+    }
+
+    #[test]
+    fn memory_stands_between_the_output_and_a_state_file() {
+        let mut steps = Steps::default();
+        assert!(!steps.mark(&mark(1, 500, MarkSource::TrainerState)));
+        assert!(steps.mark(&mark(2, 600, MarkSource::Memory)));
+        assert!(!steps.mark(&mark(3, 500, MarkSource::TrainerState)));
+        assert_eq!(steps.current(), Some(600));
+        assert!(steps.mark(&mark(4, 3, MarkSource::Output)));
+        assert!(!steps.mark(&mark(5, 601, MarkSource::Memory)));
+        assert_eq!((steps.current(), steps.counter()), (Some(3), None));
+    }
+
+    #[test]
+    fn memory_tells_phases_geometry_and_whose_loop_it_is() {
+        let mut steps = Steps::default();
+        steps.mark(&Mark {
+            phase: Some(Phase::Eval),
+            geometry: Some(Geometry {
+                epoch_steps: Some(40.0),
+                ..Geometry::default()
+            }),
+            ..of_object(1, Some(7), LoopObject::LightningLoop)
+        });
+        assert_eq!(steps.phase(), Some(Phase::Eval));
+        assert_eq!(steps.geometry().steps_per_epoch(), Some(40.0));
+        assert_eq!(steps.training_loop(), Some(TrainingLoop::Lightning));
+        let counter = steps.counter().unwrap();
+        assert_eq!(counter.to_string(), "Lightning's loop in 42's memory");
+    }
+
+    #[test]
+    fn a_better_object_takes_over_and_a_worse_one_is_not_mixed_in() {
+        let mut steps = Steps::default();
+        steps.mark(&of_object(1, Some(800), LoopObject::Bar));
+        assert!(steps.mark(&of_object(2, Some(100), LoopObject::TrainerState)));
+        assert_eq!(steps.first(), Some(100));
+        let bar = of_object(3, Some(801), LoopObject::Bar);
+        assert!(!steps.mark(&bar));
+        assert!(!steps.hears(&bar));
+        // Nor does a loader that only tells how much data there is.
+        steps.mark(&of_object(4, None, LoopObject::DataLoader));
+        assert_eq!(steps.current(), Some(100));
+        let counter = steps.counter().unwrap();
+        assert_eq!(counter.object, Some(LoopObject::TrainerState));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::entry::Exit;
-use crate::mark::MarkSource;
+use crate::mark::{Counter, MarkSource};
 use crate::sample::{Basis, Limit};
 use crate::units::Bytes;
 use crate::verdict::Class;
@@ -22,6 +22,8 @@ pub struct Summary {
     pub last_step: Option<u64>,
     pub total_steps: Option<u64>,
     pub steps_from: Option<MarkSource>,
+    /// The object that counts them, where they are read from memory.
+    pub counter: Option<Counter>,
     /// How often the guard started the job again; the levels below are those of the last attempt.
     pub restarts: u32,
     /// What the tree held, every page once.
@@ -86,6 +88,7 @@ impl Run {
             last_step: self.steps.furthest_step(),
             total_steps: self.total_steps(),
             steps_from: self.steps.source(),
+            counter: self.steps.counter(),
             tree: Spread {
                 max: self.tree.extremes.max.max(self.attempts.peak),
                 ..self.spread(&self.tree, || self.judge_tree().settled_at)

@@ -221,6 +221,11 @@ pub struct ProcessTrack {
     pub(crate) inherited: Option<Inherited>,
     pub(super) lines: BothAxes,
     pub(super) gpu: Option<BothAxes>,
+    /// Objects that Python's collector tracks, at the readings that follow a full collection: between two of them
+    /// the count holds what has died since, and rises in any loop.
+    pub(super) objects: Option<Box<BothAxes>>,
+    /// Full collections that it had done at the last reading that told.
+    collected: Option<u64>,
     pub(crate) kept: Held,
 }
 
@@ -239,6 +244,8 @@ impl ProcessTrack {
             inherited: None,
             lines: BothAxes::default(),
             gpu: None,
+            objects: None,
+            collected: None,
             kept: Held::default(),
         }
     }
@@ -270,7 +277,28 @@ impl ProcessTrack {
                 .get_or_insert_default()
                 .push(bytes.as_f64(), moment);
         }
+        self.count_objects(reading, moment);
         above
+    }
+
+    fn count_objects(&mut self, reading: &Reading, moment: &StepMoment) {
+        let Some([_, _, full]) = reading.collections else {
+            return;
+        };
+        let before = self.collected.replace(full);
+        if let Some(objects) = reading.objects
+            && before.is_some_and(|before| full > before)
+        {
+            self.objects
+                .get_or_insert_default()
+                .push(objects as f64, moment);
+        }
+    }
+
+    /// What the collector tracked at its full collections.
+    pub(crate) fn counted_objects(&self, on_steps: bool) -> Option<&Series> {
+        let lines = self.objects.as_deref()?;
+        Some(if on_steps { &lines.step } else { &lines.time })
     }
 
     /// The last reading before its end. One that was seen only once may be a fork that shows its parent's memory.

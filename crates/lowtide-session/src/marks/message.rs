@@ -144,6 +144,7 @@ pub(crate) fn read(
             phase: message.phase,
             examples: message.examples,
             geometry: message.geometry,
+            object: None,
             training_loop: message
                 .training_loop
                 .as_deref()

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 use lowtide_core::entry::Entry;
-use lowtide_core::mark::{Mark, MarkSource, Phase};
+use lowtide_core::mark::{LoopObject, Mark, MarkSource, Phase};
 use lowtide_core::meter::{METERS, Meter, MeterInfo, Unit};
 use lowtide_core::process::{Member, ProcId, Role};
 use lowtide_core::sample::{Basis, Cgroup, Pressure, Reading, Sample};
@@ -83,6 +83,7 @@ const MARKS: &[Column] = &[
     ("accumulate", Int),
     ("world", Int),
     ("epoch_steps", Float),
+    ("object", Text),
 ];
 
 const PROCESSES: &[Column] = &[
@@ -346,6 +347,7 @@ impl Now {
             MarkSource::Callback => "callback",
             MarkSource::Output => "output",
             MarkSource::TrainerState => "trainer-state",
+            MarkSource::Memory => "memory",
             MarkSource::Other => "other",
         };
         let [t, time, ..] = self.when(mark.at);
@@ -366,6 +368,7 @@ impl Now {
             g.accumulate.into(),
             g.world.into(),
             g.epoch_steps.into(),
+            mark.object.map(LoopObject::name).into(),
         ])
     }
 

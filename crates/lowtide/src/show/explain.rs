@@ -96,6 +96,9 @@ pub(crate) fn short(explanation: &Explanation, style: Style) -> String {
     if let Some(counted) = counted.flat_map(|memory| &memory.counted).next() {
         line("counted", &counted.says);
     }
+    if let Some(objects) = &explanation.objects {
+        line("counted", &objects.says);
+    }
     if let Some(candidate) = explanation.candidates.first() {
         let text = format!("{} {}", candidate.id, candidate.title);
         line("maybe", &text);
@@ -142,6 +145,9 @@ impl Page {
         self.title("What it grows with");
         for (nth, driver) in explanation.drivers.iter().enumerate() {
             self.driver(nth, driver);
+        }
+        if let Some(objects) = &explanation.objects {
+            self.bullet(&objects.says);
         }
     }
 

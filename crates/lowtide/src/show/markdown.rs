@@ -99,6 +99,8 @@ fn suspects(found: &Explanation) -> impl Iterator<Item = (String, String)> {
         let title = format!("grows with {}", plain(&driver.name));
         (title, plain(&driver.says))
     });
+    let objects = found.objects.iter();
+    let objects = objects.map(|objects| ("Python objects".to_owned(), plain(&objects.says)));
     let memory = found.memory.iter().flat_map(|memory| &memory.breakdowns);
     let bytes = memory.filter_map(grown);
     let causes = found.candidates.iter().map(|candidate| {
@@ -106,7 +108,7 @@ fn suspects(found: &Explanation) -> impl Iterator<Item = (String, String)> {
         let (cause, fix) = (plain(&candidate.cause), plain(&candidate.fix));
         (title, format!("{cause}. Fix: {fix}"))
     });
-    drivers.chain(bytes).chain(causes)
+    drivers.chain(objects).chain(bytes).chain(causes)
 }
 
 /// The parts of one breakdown that grew; none where none did.

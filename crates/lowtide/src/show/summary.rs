@@ -96,17 +96,26 @@ fn watched(summary: &Summary) -> String {
             .total_steps
             .map(|total| format!(" of {total}"))
             .unwrap_or_default();
-        let from = match summary.steps_from {
-            Some(MarkSource::Callback) => "told by the training loop",
-            Some(MarkSource::TrainerState) => "from trainer_state.json",
-            _ => "read from the job's output",
-        };
+        let from = steps_from(summary);
         let _ = write!(text, ", steps {first} to {last}{of} ({from})");
     }
     if summary.late_ticks > 0 {
         let _ = write!(text, ", {} of them late", summary.late_ticks);
     }
     text
+}
+
+/// "from TrainerState in 4242's memory"
+fn steps_from(summary: &Summary) -> String {
+    match (summary.steps_from, summary.counter) {
+        (Some(MarkSource::Memory), Some(counter)) => format!("from {counter}"),
+        (Some(MarkSource::Memory), None) => "from the job's memory".to_owned(),
+        (Some(MarkSource::Callback), _) => "told by the training loop".to_owned(),
+        (Some(MarkSource::TrainerState), _) => "from trainer_state.json".to_owned(),
+        (Some(MarkSource::Output | MarkSource::Other) | None, _) => {
+            "read from the job's output".to_owned()
+        }
+    }
 }
 
 fn basis(basis: &Basis) -> String {
@@ -148,4 +157,41 @@ fn role_line(role: &RoleLine) -> String {
         let _ = write!(text, "; {} seen in all", role.seen);
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use lowtide_core::entry::Entry;
+    use lowtide_core::mark::{LoopObject, Mark};
+    use lowtide_core::run::Run;
+    use lowtide_core::units::Micros;
+
+    use super::*;
+
+    #[test]
+    fn steps_of_memory_say_which_object_counts_and_where() {
+        let mut run = Run::new();
+        let mut mark = |step, source, object| {
+            run.apply(&Entry::Mark(Mark {
+                at: Micros(step * 1_000_000),
+                step: Some(step),
+                pid: Some(4242),
+                source,
+                object,
+                ..Mark::default()
+            }));
+            watched(&run.summary())
+        };
+        let state = Some(LoopObject::TrainerState);
+        let said = mark(3, MarkSource::Memory, state);
+        assert!(
+            said.ends_with("steps 3 to 3 (from TrainerState in 4242's memory)"),
+            "{said}"
+        );
+        let said = mark(4, MarkSource::Callback, None);
+        assert!(
+            said.ends_with("steps 4 to 4 (told by the training loop)"),
+            "{said}"
+        );
+    }
 }

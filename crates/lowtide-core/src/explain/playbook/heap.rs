@@ -310,6 +310,8 @@ fn goes_on_or_not_at_all(signs: &Signs) -> Sign {
 }
 
 fn python_objects(signs: &Signs) -> Vec<Sign> {
+    // By the collector's own count, from outside.
+    let risen = signs.object_growth.as_ref();
     let objects = match &signs.objects {
         Some(counted) if counted.span.last.objects > MORE_OBJECTS * counted.span.first.objects => {
             seen(format!(
@@ -321,6 +323,7 @@ fn python_objects(signs: &Signs) -> Vec<Sign> {
         Some(_) => unknown("the collector's count is level: strings or numbers, if anything"),
         None => unknown("objects were not counted from inside"),
     };
+    let objects = risen.map_or(objects, |risen| seen(risen.says.clone()));
     vec![small_objects(signs), goes_on(signs), objects]
 }
 

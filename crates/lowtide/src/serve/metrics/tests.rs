@@ -85,6 +85,22 @@ fn processes_of_one_role_are_one_value() {
 }
 
 #[test]
+fn what_is_no_memory_has_a_family_of_its_own() {
+    let counted = Reading {
+        objects: Some(48_213),
+        ..reading(1, 5, None)
+    };
+    let metrics = exposed(&run(&[
+        (Role::Trainer, counted),
+        (Role::Logger, reading(2, 5, None)),
+    ]));
+    let start = "lowtide_process_objects{run=\"night1\",role=\"trainer\"}";
+    assert_eq!(line_of(&metrics, start), format!("{start} 48213"));
+    let of_objects = metrics.iter().filter(|m| m.name.contains("objects"));
+    assert_eq!(of_objects.count(), 1, "nobody counted the logger's");
+}
+
+#[test]
 fn ranks_are_told_apart_by_a_label() {
     let role = |rank| Role::Rank { rank, world: 2 };
     let metrics = exposed(&run(&[

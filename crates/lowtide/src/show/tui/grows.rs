@@ -91,6 +91,9 @@ fn explained(explanation: &Explanation) -> Vec<Fact> {
         let each = show_bytes(driver.per_unit);
         facts.push(Fact::Says(format!("{each} per {}", driver.name)));
     }
+    if let Some(objects) = &explanation.objects {
+        facts.push(Fact::Says(objects.in_short()));
+    }
     let memory = explanation.memory.iter();
     for growth in memory.flat_map(|memory| &memory.breakdowns) {
         let grown = growth.parts.iter().filter(|part| part.grew > 0.0);

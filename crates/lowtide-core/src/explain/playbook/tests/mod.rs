@@ -5,7 +5,7 @@ mod pools;
 mod undecided;
 
 use super::super::signs::*;
-use super::super::{BreakdownGrowth, Driver, Memory, Moment, PartGrowth};
+use super::super::{BreakdownGrowth, Driver, Memory, Moment, ObjectGrowth, PartGrowth};
 use super::*;
 use crate::look::{By, Counts, Cuda, Examiner, MemoryClass, Pool, PythonVersion};
 use crate::run::cleanups::Cleaned;
@@ -378,4 +378,27 @@ fn the_experiment_is_the_same_job_with_one_thing_changed() {
         find(&signs, "P13").experiment.command.unwrap(),
         "lowtide run -o malloc-arena-max -- env MALLOC_ARENA_MAX=2 MALLOC_TRIM_THRESHOLD_=131072 python 'train it.py'; lowtide check malloc-arena-max --baseline base"
     );
+}
+
+#[test]
+fn objects_that_the_collector_tracks_speak_for_python_objects_and_claim_nothing_alone() {
+    let risen = ObjectGrowth {
+        per_unit: 3.0,
+        low: 2.9,
+        high: 3.1,
+        unit: "step".to_owned(),
+        first: 48_000.0,
+        last: 48_600.0,
+        says: "objects rise by 3 per step".to_owned(),
+    };
+    let mut signs = leak();
+    signs.object_growth = Some(risen.clone());
+    assert!(matched(&signs).candidates.is_empty());
+    look(&mut signs, &[(MemoryClass::PythonLive, 0.97)]);
+    let with = matched(&signs).candidates.remove(0);
+    assert_eq!(with.id, "P38");
+    assert!(with.because.contains(&risen.says), "{with:?}");
+    signs.object_growth = None;
+    let without = matched(&signs).candidates.remove(0);
+    assert!(without.score < with.score, "{without:?}");
 }
