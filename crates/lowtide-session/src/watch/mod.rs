@@ -8,6 +8,7 @@ mod clock;
 mod glances;
 mod guarded;
 mod hooks;
+mod inside;
 mod log_files;
 mod looks;
 mod probe;
@@ -52,6 +53,7 @@ use clock::Clock;
 
 use glances::Due;
 use hooks::{HookEvent, Hooks};
+use inside::InsideWatch;
 use looks::{Looks, Reached, Target};
 use probe::{Ask, Probe};
 
@@ -94,6 +96,7 @@ pub struct Watch {
     teller: Teller,
     clock: Clock,
     looks: Option<Looks>,
+    inside: Option<InsideWatch>,
     probe: Option<Probe>,
     sample: Sample,
     policy: Policy,
@@ -238,6 +241,7 @@ impl Watch {
             teller,
             clock,
             looks: looks.then(examiners).and_then(Looks::start),
+            inside: looks.then(|| InsideWatch::start(clock)).flatten(),
             probe: probe.then(Probe::default),
             sample: Sample::default(),
             policy: Policy::warning_only(),
@@ -343,10 +347,18 @@ impl Watch {
             // A page that cannot be written leaves the loop without requests: its usual state.
             let _ = inbox.page().beat(monotonic_ns());
         }
+        let counted = self.take_inside();
         let now = self.clock.now();
         let mut sample = std::mem::take(&mut self.sample);
         // A tick that cannot read at all leaves a hole in the sequence, and the next one tries again.
         let changes = self.sampler.tick(now, &mut sample).unwrap_or_default();
+        for (id, counts) in counted {
+            let mut readings = sample.readings.iter_mut();
+            if let Some(reading) = readings.find(|reading| reading.id == id) {
+                reading.objects = Some(counts.objects);
+                reading.collections = counts.collections;
+            }
+        }
         sample.late = Micros(late.as_micros() as u64);
         let anybody = !sample.readings.is_empty();
         for change in changes {

@@ -29,6 +29,9 @@ use crate::tell::{self, print, print_json};
 ///   lowtide attach --find --wait --duration 10m
 ///   lowtide attach --guard --resume-arg '--resume {checkpoint}' 4242
 ///
+/// A job that prints no steps where they can be read has them read from its own Python objects (Trainer, TRL,
+/// Lightning, accelerate, tqdm, DataLoader); nothing is injected. docs/steps.md tells how.
+///
 /// At a terminal this is a live view: `?` shows its keys, `q` ends it and leaves the job alone.
 /// With --guard it is plain lines, and what is read from the job to start it again (command, directory,
 /// environment) is kept in memory only.

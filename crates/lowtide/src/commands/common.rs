@@ -29,7 +29,8 @@ pub(crate) struct WatchArgs {
     /// Run CMD at EVENT: limit-near, leak, verdict, end
     #[arg(long = "on", num_args = 2, value_names = ["EVENT", "CMD"], action = clap::ArgAction::Append)]
     hooks: Vec<String>,
-    /// Look into the processes that matter, to tell where their bytes are (1 % of a core at most)
+    /// Look into the processes that matter: where their bytes are, and steps that they do not tell (1 % of a core at
+    /// most for each)
     #[arg(
         long,
         value_enum,

@@ -1,5 +1,7 @@
 //! `lowtide doctor`: what can be seen from here, and how to see more.
 
+mod rights;
+
 use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
@@ -78,7 +80,8 @@ fn check(root: &Path) -> Vec<Finding> {
         own_processes(root),
         other_users(root),
         careful_looks(root),
-        heap(root),
+        rights::memory(root),
+        rights::python(root),
         cgroup(root),
         pressure(root),
         kernel_log(root),
@@ -167,32 +170,6 @@ fn careful_looks(root: &Path) -> Finding {
         .hint("sums over forked workers are upper bounds then"),
     }
 }
-
-fn heap(root: &Path) -> Finding {
-    let what = "memory of other processes";
-    let status = fs::read_to_string(root.join("proc/self/status")).unwrap_or_default();
-    let capable = status
-        .lines()
-        .find_map(|line| line.strip_prefix("CapEff:"))
-        .and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok())
-        .is_some_and(|caps| caps & CAP_SYS_PTRACE != 0);
-    let yama = fs::read_to_string(root.join("proc/sys/kernel/yama/ptrace_scope")).ok();
-    match (capable, yama.as_deref().map(str::trim)) {
-        (true, _) => Finding::new(what, State::Yes, "ptrace rights (CAP_SYS_PTRACE)"),
-        (false, None | Some("0")) => {
-            Finding::new(what, State::Yes, "ptrace rights on processes of this user")
-        }
-        (false, Some(scope)) => Finding::new(
-            what,
-            State::Partly,
-            format!("only of jobs started by lowtide (yama {scope})"),
-        )
-        .hint("sysctl kernel.yama.ptrace_scope=0, or in a container --cap-add=SYS_PTRACE"),
-    }
-}
-
-/// Bit 19 of the capability sets, see capabilities(7).
-const CAP_SYS_PTRACE: u64 = 1 << 19;
 
 fn cgroup(root: &Path) -> Finding {
     let what = "cgroup limits and counts";
@@ -321,16 +298,5 @@ mod tests {
         let unseen = gpu(root.path(), false);
         assert_eq!(unseen.state, State::No);
         assert!(unseen.hint.unwrap().contains("wheel"));
-    }
-
-    #[test]
-    fn a_kernel_with_yama_is_told_apart() {
-        let root = tempfile::tempdir().unwrap();
-        let yama = root.path().join("proc/sys/kernel/yama");
-        fs::create_dir_all(&yama).unwrap();
-        fs::write(yama.join("ptrace_scope"), "1\n").unwrap();
-        assert_eq!(heap(root.path()).state, State::Partly);
-        fs::write(yama.join("ptrace_scope"), "0\n").unwrap();
-        assert_eq!(heap(root.path()).state, State::Yes);
     }
 }

@@ -1,0 +1,159 @@
+//! When a process is searched for the objects that lead to its loops; time is data. A search costs, so it waits until
+//! a program has built its objects, and until no step moves.
+
+use lowtide_core::units::{Micros, Share};
+
+/// Share of a core that searches may take, as looks may, and what they may take beforehand: a job that begins is
+/// searched three or four times until it trains.
+const BUDGET: Share = Share(0.01);
+const BEFOREHAND: Micros = Micros(1_500_000);
+/// Searches come at least this far apart, and at most this far while no step moves.
+const SHORTEST: Micros = Micros(1_500_000);
+const LONGEST: Micros = Micros(60_000_000);
+/// Each search that found nothing that moves is followed by a pause so much longer.
+const FACTOR: f64 = 1.5;
+/// A program that imports and builds makes objects all the time; when it begins to train that ends. So there is
+/// something to find when there are this many more than at the last search, and no more than that since the last
+/// tick.
+const MORE: f64 = 0.02;
+const NO_MORE: f64 = 0.002;
+/// Steps that did not move for so long may have ended, and others begun.
+const STANDS_STILL: Micros = Micros(15_000_000);
+
+/// What was searched, and what came of it.
+#[derive(Debug, Default)]
+pub(super) struct Schedule {
+    /// When the process was seen first.
+    first: Option<Micros>,
+    last: Option<LastSearch>,
+    spent: Micros,
+    in_vain: u32,
+    moved_at: Option<Micros>,
+    /// Objects at the last tick and at the one before.
+    objects: [u64; 2],
+}
+
+#[derive(Clone, Copy, Debug)]
+struct LastSearch {
+    at: Micros,
+    cost: Micros,
+    objects: u64,
+}
+
+impl Schedule {
+    pub(super) fn moved(&mut self, at: Micros) {
+        self.moved_at = Some(at);
+        self.in_vain = 0;
+    }
+
+    pub(super) fn counted(&mut self, objects: u64) {
+        self.objects = [objects, self.objects[0]];
+    }
+
+    pub(super) fn searched(&mut self, at: Micros, cost: Micros) {
+        self.last = Some(LastSearch {
+            at,
+            cost,
+            objects: self.objects[0],
+        });
+        self.spent = Micros(self.spent.0 + cost.0);
+        self.in_vain += 1;
+    }
+
+    /// It has built something since the last search.
+    fn has_built(&self, last: &LastSearch) -> bool {
+        apart(self.objects[0], last.objects) >= MORE
+    }
+
+    /// And is still at it.
+    fn builds(&self) -> bool {
+        let [now, before] = self.objects;
+        apart(now, before) > NO_MORE
+    }
+
+    pub(super) fn is_due(&mut self, now: Micros) -> bool {
+        let first = *self.first.get_or_insert(now);
+        let Some(last) = &self.last else {
+            return true;
+        };
+        let moves = |moved: Micros| now.since(moved) < STANDS_STILL;
+        let pause = now.since(last.at);
+        if self.moved_at.is_some_and(moves) || pause < SHORTEST {
+            return false;
+        }
+        let credit = BEFOREHAND.seconds() + BUDGET.0 * now.since(first).seconds();
+        if credit < self.spent.seconds() + last.cost.seconds() {
+            return false;
+        }
+        let growing = SHORTEST.seconds() * FACTOR.powi(self.in_vain.min(30) as i32);
+        let enough = self.has_built(last) || pause.seconds() >= growing;
+        enough && !self.builds() || pause >= LONGEST
+    }
+}
+
+fn apart(one: u64, other: u64) -> f64 {
+    one.abs_diff(other) as f64 / one.max(1) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn second(at: f64) -> Micros {
+        Micros((at * 1e6) as u64)
+    }
+
+    /// When searches come that cost this much each, in so many seconds of half-second ticks.
+    fn searches(
+        seconds: u32,
+        cost: f64,
+        moves: impl Fn(f64) -> bool,
+        objects: impl Fn(f64) -> u64,
+    ) -> Vec<f64> {
+        let (mut schedule, mut at) = (Schedule::default(), Vec::new());
+        for tick in 0..2 * seconds {
+            let now = f64::from(tick) / 2.0;
+            schedule.counted(objects(now));
+            if moves(now) {
+                schedule.moved(second(now));
+            }
+            if schedule.is_due(second(now)) {
+                schedule.searched(second(now), second(cost));
+                at.push(now);
+            }
+        }
+        at
+    }
+
+    #[test]
+    fn searches_that_find_nothing_become_rare() {
+        let at = searches(60, 0.01, |_| false, |_| 1000);
+        assert_eq!(at, [0.0, 2.5, 6.0, 11.5, 19.5, 31.0, 48.5]);
+        let late = searches(600, 0.01, |_| false, |_| 1000);
+        assert!(
+            late.windows(2).all(|pair| pair[1] - pair[0] <= 60.5),
+            "{late:?}"
+        );
+    }
+
+    #[test]
+    fn a_hundredth_of_a_core_is_not_passed() {
+        let at = searches(3600, 0.5, |_| false, |now| (now * 1000.0) as u64);
+        let most = (BEFOREHAND.seconds() + 36.0) / 0.5;
+        assert!(at.len() as f64 <= most, "{}", at.len());
+    }
+
+    #[test]
+    fn a_program_that_has_built_its_objects_is_searched_at_once() {
+        let builds = |now: f64| (100_000.0 + 10_000.0 * now.min(33.0)) as u64;
+        let at = searches(60, 0.3, |_| false, builds);
+        assert!(at.contains(&33.5), "{at:?}");
+    }
+
+    #[test]
+    fn steps_that_move_need_no_search_and_those_that_stopped_do() {
+        let at = searches(60, 0.01, |now| (1.0..30.0).contains(&now), |_| 1000);
+        assert_eq!(at[0], 0.0);
+        assert_eq!(at[1], 44.5);
+    }
+}
