@@ -72,3 +72,11 @@ def recordings(program, tmp_path_factory):
     from vision import Recordings
 
     return Recordings(program, tmp_path_factory.mktemp("vision"))
+
+
+@pytest.fixture(scope="session")
+def interpreters():
+    """Every Python that can be had here, and some that must be refused: see interpreters.py."""
+    from interpreters import all_interpreters
+
+    return all_interpreters()
