@@ -318,6 +318,9 @@ impl Sampler {
             files += tracked.open_files() - before.0;
             stirred |= tracked.family != before.1;
         }
+        // Parents before children, which are compared with them. That is the order of their numbers only until
+        // those begin anew.
+        due.sort_by_key(|index| self.members[*index].id().start);
         for index in due {
             let parent = self.members[index]
                 .member
@@ -550,4 +553,39 @@ pub fn processor_time() -> Micros {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     let micros = time.tv_sec * 1_000_000 + time.tv_nsec / 1000;
     Micros(u64::try_from(micros).unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+    use crate::proc::fixture::{Fake, Fixture};
+    use lowtide_core::process::Role;
+
+    #[test]
+    fn a_worker_whose_number_is_below_its_parents_is_a_worker() {
+        let fixture = Fixture::new();
+        let trainer = Fake::new(900, 1, &["python", "train.py"]);
+        let worker = Fake {
+            pid: 40,
+            parent: 900,
+            start: trainer.start + 1,
+            ..trainer.clone()
+        };
+        for fake in [&trainer, &worker] {
+            fixture.put(fake);
+            let exe = fixture.root().join(format!("{}/exe", fake.pid));
+            symlink("/usr/bin/python3", exe).unwrap();
+        }
+        let mut sampler = Sampler::new(Options {
+            proc: fixture.root().to_owned(),
+            ..Options::new(vec![900])
+        })
+        .unwrap();
+        let mut sample = Sample::default();
+        sampler.tick(Micros(1_000_000), &mut sample).unwrap();
+        let roles: Vec<(u32, Role)> = sampler.members().map(|m| (m.id.pid, m.role)).collect();
+        assert_eq!(roles, [(40, Role::LoaderWorker), (900, Role::Trainer)]);
+    }
 }
