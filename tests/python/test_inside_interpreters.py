@@ -77,6 +77,11 @@ def test_a_bar_on_every_interpreter(program, tmp_path, interpreters, tqdm):
     check(program, tmp_path, interpreters, "tqdm_loop.py", tqdm=tqdm)
 
 
+def test_the_epoch_that_a_bar_is_in_on_every_interpreter(program, tmp_path, interpreters):
+    job = ["tqdm_loop.py", "--epochs=40", "--steps=60"]
+    check(program, tmp_path, interpreters, *job, needs=("total",))
+
+
 def test_others_are_refused_with_the_reason(program, tmp_path, interpreters):
     jobs = []
     for each in interpreters:

@@ -24,10 +24,8 @@ def main():
     given = options()
     truth = Truth(given.log)
     several = given.epochs > 1
-    # The bar of a later epoch does not tell which one it is.
-    truth.counter(
-        "batch", total=given.epochs * given.steps, epoch=given.steps if several else None, ahead=1, restarts=several
-    )
+    # The bar of a later epoch does not tell which one it is; the loop around it does.
+    truth.counter("batch", total=given.epochs * given.steps, epoch=given.steps if several else None, ahead=1)
     done = 0
     for epoch in range(given.epochs):
         bar = tqdm(range(given.steps), disable=given.disable)

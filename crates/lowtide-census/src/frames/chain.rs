@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::code::{Code, MOST_SLOTS};
+use super::code::{Code, MOST_SLOTS, Span};
 use super::layout::{At, Innermost, OfGenerator, Places};
 use super::{Frames, iterators};
 use crate::object::Heap;
@@ -23,8 +23,11 @@ pub(crate) enum Level {
     /// It could not be told what it is in.
     Unknown,
     While,
-    /// What the `for` goes through.
-    For(u64),
+    /// What the `for` goes through, and where a range begins if its code says so.
+    For {
+        iterator: u64,
+        start: Option<i64>,
+    },
 }
 
 /// A frame that runs, or waits for one that it called.
@@ -154,8 +157,8 @@ impl Frames {
         let Some(spans) = frame.code.around(at) else {
             return unknown;
         };
-        let spans: Vec<bool> = spans.map(|span| span.iterates).collect();
-        let wanted = spans.iter().filter(|iterates| **iterates).count();
+        let spans: Vec<&Span> = spans.collect();
+        let wanted = spans.iter().filter(|span| span.iterates).count();
         let found = match wanted {
             0 => Some(Vec::new()),
             _ => self.gone_through(heap, places, frame, wanted),
@@ -164,9 +167,11 @@ impl Frames {
             return unknown;
         };
         let mut found = found.into_iter();
-        let level = |iterates| match iterates {
-            true => found.next().map_or(Level::Unknown, Level::For),
-            false => Level::While,
+        let level = |span: &Span| match (span.iterates, span.start) {
+            (true, start) => found
+                .next()
+                .map_or(Level::Unknown, |iterator| Level::For { iterator, start }),
+            (false, _) => Level::While,
         };
         spans.into_iter().map(level).collect()
     }

@@ -4,6 +4,7 @@
 
 use super::layout::{Instructions, Places};
 use super::opcodes::{Does, Opcodes};
+use super::ranges::{Ranges, Written};
 use crate::object::Heap;
 use crate::source::Source;
 
@@ -18,7 +19,8 @@ pub(super) const MOST_SLOTS: u32 = 64;
 /// Where an object of bytes has them.
 const BYTES: u64 = 32;
 const SIZE: u64 = 16;
-/// In code, from 3.11 on: what is caught where.
+/// In code, from 3.11 on: its constants, and what is caught where.
+const CONSTANTS: u64 = 24;
 const CAUGHT: u64 = 40;
 /// Flags of code: it is that of a coroutine, or of a generator that is one.
 const COROUTINE: u32 = 0x80 | 0x100 | 0x200;
@@ -30,6 +32,8 @@ pub(super) struct Span {
     pub end: usize,
     /// It goes through an iterator; else it is a `while`.
     pub iterates: bool,
+    /// Where its range begins, where the code says so (3.12 and later).
+    pub start: Option<i64>,
 }
 
 /// A piece of code.
@@ -88,7 +92,13 @@ impl Code {
             ..=11 => Vec::new(),
             12.. => caught(&bytes_at(heap, pointer(CAUGHT)?)?),
         };
-        let (spans, out_of_place) = spans(&bytes, places.minor, &caught);
+        let names = names.unwrap_or_default();
+        let written = InCode {
+            heap,
+            names: &names,
+            constants: pointer(CONSTANTS).and_then(|at| heap.tuple(at, MOST_NAMES)),
+        };
+        let (spans, out_of_place) = spans(&bytes, places.minor, &caught, &written);
         let locals = number(places.locals_count)?;
         Some(Code {
             address,
@@ -100,10 +110,7 @@ impl Code {
             out_of_place,
             locals,
             stack_size: number(places.stack_size)?,
-            asks_next: names
-                .unwrap_or_default()
-                .iter()
-                .any(|name| heap.is_named(*name, "next")),
+            asks_next: names.iter().any(|name| heap.is_named(*name, "next")),
             is_coroutine: number(places.flags)? & COROUTINE != 0,
         })
     }
@@ -127,6 +134,24 @@ impl Code {
             .pointer(self.address.checked_add(places.locals_names)?)?;
         let names = heap.tuple(names, MOST_NAMES)?;
         names.iter().position(|one| heap.is_named(*one, name))
+    }
+}
+
+/// Names and constants that are objects in the process.
+struct InCode<'a, 'h, S> {
+    heap: &'a Heap<'h, S>,
+    names: &'a [u64],
+    constants: Option<Vec<u64>>,
+}
+
+impl<S: Source> Written for InCode<'_, '_, S> {
+    fn is_range(&self, name: usize) -> bool {
+        let object = self.names.get(name);
+        object.is_some_and(|object| self.heap.is_named(*object, "range"))
+    }
+
+    fn number(&self, constant: usize) -> Option<i64> {
+        self.heap.int(*self.constants.as_ref()?.get(constant)?)
     }
 }
 
@@ -168,7 +193,12 @@ fn caught(bytes: &[u8]) -> Vec<Caught> {
 }
 
 /// All loops, outer ones first, and where exceptions begin to be dealt with.
-fn spans(bytes: &[u8], minor: u32, caught: &[Caught]) -> (Option<Vec<Span>>, usize) {
+fn spans(
+    bytes: &[u8],
+    minor: u32,
+    caught: &[Caught],
+    written: &impl Written,
+) -> (Option<Vec<Span>>, usize) {
     let mut out_of_place = usize::MAX;
     let mut catches = 0;
     let Some(opcodes) = Opcodes::of(minor) else {
@@ -176,6 +206,7 @@ fn spans(bytes: &[u8], minor: u32, caught: &[Caught]) -> (Option<Vec<Span>>, usi
     };
     let (units, _) = bytes.as_chunks::<2>();
     let mut spans: Vec<Span> = Vec::new();
+    let mut ranges = Ranges::new(written, minor);
     let (mut at, mut begin, mut more) = (0, 0, 0usize);
     while let Some([opcode, number]) = units.get(at) {
         let number = more << 8 | usize::from(*number);
@@ -189,6 +220,7 @@ fn spans(bytes: &[u8], minor: u32, caught: &[Caught]) -> (Option<Vec<Span>>, usi
                     begin,
                     end: next.saturating_add(number),
                     iterates: true,
+                    start: ranges.loop_begins(),
                 });
                 None
             }
@@ -216,7 +248,10 @@ fn spans(bytes: &[u8], minor: u32, caught: &[Caught]) -> (Option<Vec<Span>>, usi
         }
         match does {
             Does::Extends => more = (more << 8 | usize::from(units[at][1])) & 0xff_ffff,
-            _ => (more, begin) = (0, next),
+            _ => {
+                ranges.see(*opcode, number);
+                (more, begin) = (0, next);
+            }
         }
         at = next;
         if spans.len() > MOST_LOOPS {
@@ -237,6 +272,7 @@ fn jumped(spans: &mut Vec<Span>, to: usize, end: usize) {
             begin: to,
             end,
             iterates: false,
+            start: None,
         }),
     }
 }
@@ -250,6 +286,19 @@ mod tests {
             begin,
             end,
             iterates,
+            start: None,
+        }
+    }
+
+    /// Code without names.
+    struct Nameless;
+
+    impl Written for Nameless {
+        fn is_range(&self, _: usize) -> bool {
+            false
+        }
+        fn number(&self, _: usize) -> Option<i64> {
+            None
         }
     }
 
@@ -259,7 +308,7 @@ mod tests {
         let code = [
             68, 0, 93, 5, 68, 0, 93, 1, 113, 3, 114, 2, 113, 1, 100, 0, 83, 0,
         ];
-        let (spans, _) = spans(&code, 10, &[]);
+        let (spans, _) = spans(&code, 10, &[], &Nameless);
         let expected = [span(1, 7, true), span(2, 6, false), span(3, 5, true)];
         assert_eq!(spans.unwrap(), expected);
     }
@@ -271,7 +320,7 @@ mod tests {
         code.extend([27, 0].repeat(256));
         // EXTENDED_ARG 1, JUMP_BACKWARD 6 with a word behind it, to the first EXTENDED_ARG.
         code.extend([71, 1, 77, 6, 0, 0]);
-        let (spans, _) = spans(&code, 13, &[]);
+        let (spans, _) = spans(&code, 13, &[], &Nameless);
         assert_eq!(spans.unwrap(), [span(0, 3 + 260, true)]);
     }
 
@@ -281,7 +330,7 @@ mod tests {
         let mut code = vec![82, 0];
         code.extend([72, 9].repeat(9));
         code.extend([36, 0]);
-        assert_eq!(spans(&code, 13, &[]).0.unwrap(), []);
+        assert_eq!(spans(&code, 13, &[], &Nameless).0.unwrap(), []);
     }
 
     #[test]
@@ -290,15 +339,15 @@ mod tests {
         let code = |back: u8| [30, 0, 27, 0, 103, 0, 33, 0, 31, 0, 77, back, 0, 0];
         let caught = super::caught(&[0x80 | 1, 1, 3, 0]);
         assert_eq!((caught[0].begin, caught[0].end, caught[0].to), (1, 2, 3));
-        let (again, out_of_place) = spans(&code(6), 13, &caught);
+        let (again, out_of_place) = spans(&code(6), 13, &caught, &Nameless);
         assert_eq!((again.unwrap(), out_of_place), (vec![span(1, 2, false)], 3));
-        let (on, _) = spans(&code(5), 13, &caught);
+        let (on, _) = spans(&code(5), 13, &caught, &Nameless);
         assert_eq!(on.unwrap(), []);
     }
 
     #[test]
     fn watched_code_is_not_told() {
-        assert_eq!(spans(&[254, 0, 93, 0], 12, &[]).0, None);
+        assert_eq!(spans(&[254, 0, 93, 0], 12, &[], &Nameless).0, None);
     }
 
     #[test]
@@ -308,7 +357,7 @@ mod tests {
                 let bytes: Vec<u8> = (0..4000u32)
                     .map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8 ^ seed)
                     .collect();
-                spans(&bytes, minor, &super::caught(&bytes));
+                spans(&bytes, minor, &super::caught(&bytes), &Nameless);
             }
         }
     }

@@ -33,8 +33,12 @@ pub(super) fn is_held<S: Source>(heap: &Heap<'_, S>, object: u64) -> bool {
     count.is_some_and(|count| (1..MOST_HELD).contains(&count))
 }
 
-/// Where a loop over a range is; by ones only, as rounds are counted.
-pub(crate) fn range<S: Source>(heap: &Heap<'_, S>, iterator: u64) -> Option<Range> {
+/// Where a loop over a range is; by ones only, as rounds are counted. `start` is where its code has it begin.
+pub(crate) fn range<S: Source>(
+    heap: &Heap<'_, S>,
+    iterator: u64,
+    start: Option<i64>,
+) -> Option<Range> {
     let words = heap.source.words(iterator.checked_add(16)?, 4)?;
     let number = |nth: usize| {
         let value = words[nth] as i64;
@@ -57,7 +61,7 @@ pub(crate) fn range<S: Source>(heap: &Heap<'_, S>, iterator: u64) -> Option<Rang
             (step == 1 && left >= 0).then_some(Range {
                 value: next - 1,
                 end: next + left,
-                start: None,
+                start: start.filter(|start| *start < next),
             })
         }
     }

@@ -9,6 +9,7 @@ mod code;
 pub(crate) mod iterators;
 mod layout;
 mod opcodes;
+mod ranges;
 mod threads;
 
 use std::cell::RefCell;

@@ -28,7 +28,7 @@ pub(super) fn examples<S: Source>(
     let gone_through = || {
         let mut levels = frames.levels(heap, &frame).into_iter();
         levels.find_map(|level| match level {
-            Level::For(iterator) => Some(iterator),
+            Level::For { iterator, .. } => Some(iterator),
             _ => None,
         })
     };
@@ -44,7 +44,7 @@ fn sampler<S: Source>(
     let deep = deep.checked_sub(1)?;
     match heap.type_of(iterator)?.name.as_str() {
         "range_iterator" => {
-            let range = iterators::range(heap, iterator)?;
+            let range = iterators::range(heap, iterator, None)?;
             // One that does not tell where it began is that of the sampler, which begins with the first.
             u64::try_from(range.end - range.start.unwrap_or(0)).ok()
         }

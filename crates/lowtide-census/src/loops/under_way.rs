@@ -259,20 +259,20 @@ impl<S: Source> Walk<'_, '_, S> {
         each.flat_map(|level| match level {
             Level::Unknown => vec![Loop::of(Enclosing::Unknown)],
             Level::While => vec![Loop::of(Enclosing::Other)],
-            Level::For(iterator) => self.through(iterator, deep),
+            Level::For { iterator, start } => self.through(iterator, start, deep),
         })
         .collect()
     }
 
-    /// The loops that stand for a `for`; at least one.
-    fn through(&mut self, iterator: u64, deep: usize) -> Vec<Loop> {
+    /// The loops that stand for a `for`; at least one. `start` is where its code has a range begin.
+    fn through(&mut self, iterator: u64, start: Option<i64>, deep: usize) -> Vec<Loop> {
         let other = || vec![Loop::of(Enclosing::Other)];
         let (Some(sort), Some(deep)) = (self.watch.sort(self.heap, iterator), deep.checked_sub(1))
         else {
             return vec![Loop::of(Enclosing::Unknown)];
         };
         match sort {
-            Sort::Range => match iterators::range(self.heap, iterator) {
+            Sort::Range => match iterators::range(self.heap, iterator, start) {
                 Some(range) => vec![Loop::of(Enclosing::Range {
                     value: range.value,
                     end: range.end,
@@ -323,7 +323,7 @@ impl<S: Source> Walk<'_, '_, S> {
                 if inner.is_empty() {
                     // One that is not shown hands on what it goes through.
                     let on = self.watch.frames.hands_on(self.heap, frame);
-                    inner = on.map_or_else(Vec::new, |on| self.through(on, deep));
+                    inner = on.map_or_else(Vec::new, |on| self.through(on, None, deep));
                 }
                 let mut one = merged(inner);
                 one.around = Enclosing::Bar(owner);
@@ -357,11 +357,11 @@ impl<S: Source> Walk<'_, '_, S> {
         let name = class.map(|class| class.name.clone()).unwrap_or_default();
         let behind = iterators::behind(self.heap, iterator, &name);
         if let ([one], "enumerate") = (&behind[..], name.as_str()) {
-            return self.through(*one, deep);
+            return self.through(*one, None, deep);
         }
         let inner = behind
             .into_iter()
-            .flat_map(|one| self.through(one, deep))
+            .flat_map(|one| self.through(one, None, deep))
             .collect();
         vec![merged(inner)]
     }
@@ -372,7 +372,9 @@ impl<S: Source> Walk<'_, '_, S> {
         let locals = self.watch.frames.locals(self.heap, frame);
         for local in locals.into_iter().flatten().flatten() {
             let loops = match self.watch.sort(self.heap, local) {
-                Some(Sort::Pass | Sort::Generator | Sort::HandsOn) => self.through(local, DEEPEST),
+                Some(Sort::Pass | Sort::Generator | Sort::HandsOn) => {
+                    self.through(local, None, DEEPEST)
+                }
                 _ => continue,
             };
             let mut around = Enclosing::Unknown;
