@@ -174,6 +174,28 @@ fn a_lone_bar_counts_after_it_has_moved() {
 }
 
 #[test]
+fn a_unit_of_steps_is_one_however_it_is_written() {
+    for unit in [
+        "",
+        "it",
+        " steps",
+        "batch",
+        "batches",
+        "optimizer step",
+        "train_step",
+    ] {
+        let seen = |n| {
+            let one = BarSeen {
+                unit: unit.to_owned(),
+                ..bar(1, n, 500)
+            };
+            bars(vec![one])
+        };
+        assert_eq!(steps([4, 7, 11, 15].map(seen)), [11, 15], "{unit}");
+    }
+}
+
+#[test]
 fn bars_that_load_or_count_bytes_are_no_steps() {
     for (label, unit) in [
         ("Map", "it"),
@@ -181,6 +203,8 @@ fn bars_that_load_or_count_bytes_are_no_steps() {
         ("", "B"),
         ("", " examples"),
         ("", "samples"),
+        ("Training", "tok"),
+        ("", "pairs"),
         ("Evaluating", "it"),
         ("Epochs", "it"),
     ] {

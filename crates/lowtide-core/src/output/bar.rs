@@ -139,19 +139,29 @@ pub(crate) fn epoch_of(label: &str) -> Option<u64> {
     epoch_in(label).map(|(epoch, _)| epoch)
 }
 
-/// Units of what is no step: bytes, files, and parts of a batch.
-const OTHER_UNITS: [&str; 8] = [
-    "b", "byte", "file", "ex", "example", "sample", "token", "image",
+/// Units of steps, tqdm's own `it` among them. All others are of something else, a batch has many of: bytes, tokens,
+/// images, files, and what nobody has thought of.
+const STEP_UNITS: [&str; 8] = [
+    "",
+    "it",
+    "iter",
+    "iteration",
+    "step",
+    "batch",
+    "batche",
+    "update",
 ];
 
 /// What a bar that was read, not printed, is for.
 pub(crate) fn purpose_in(label: &str, unit: &str) -> Purpose {
     let unit = unit.trim().to_ascii_lowercase();
     let one = unit.strip_suffix('s').unwrap_or(&unit);
+    // `train_step`, `optimizer step`
+    let last = one.rsplit([' ', '_', '-']).next().unwrap_or(one);
     match (one, purpose_of(label)) {
-        (one, _) if OTHER_UNITS.contains(&one) => Purpose::Data,
         ("epoch" | "ep", Purpose::Unknown | Purpose::Train) => Purpose::Epochs,
-        (_, purpose) => purpose,
+        (_, purpose) if STEP_UNITS.contains(&last) => purpose,
+        _ => Purpose::Data,
     }
 }
 
