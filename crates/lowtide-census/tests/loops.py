@@ -1,6 +1,8 @@
 """Stops in the midst of loops, with stand-ins for tqdm's bar and torch's DataLoader: one way of looping an argument."""
 
+import queue
 import sys
+import threading
 import types
 
 
@@ -119,6 +121,24 @@ def fetching(_):
     for _ in range(7):
         for _ in tqdm(Slow()):
             pass
+
+
+def threaded(loader):
+    thread = threading.Thread(target=plain, args=[loader])
+    thread.start()
+    thread.join()
+
+
+def fetched_ahead(loader):
+    ahead = queue.Queue(3)
+
+    def fetch():
+        for batch in loader:
+            ahead.put(batch)
+
+    threading.Thread(target=fetch, daemon=True).start()
+    for _ in range(7):
+        body(ahead.get())
 
 
 globals()[sys.argv[1]](data.DataLoader())

@@ -103,3 +103,12 @@ fn a_generator_that_runs_is_where_it_was_when_it_waited() {
     ));
     assert_eq!((pass.inside, pass.batches), (bar.inside, 4));
 }
+
+#[test]
+fn what_a_thread_fetches_for_a_loop_is_no_pass_of_that_loop() {
+    let ahead = inside("fetched_ahead");
+    assert_eq!(ahead.passes, []);
+    // One that trains while the main thread waits for it is.
+    let threaded = inside("threaded");
+    assert_eq!(threaded.passes.len(), 1, "{threaded:?}");
+}

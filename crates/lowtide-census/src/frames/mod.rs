@@ -39,6 +39,8 @@ pub(crate) struct Frames {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Thread {
     pub address: u64,
+    /// The one that its interpreter began with.
+    pub is_main: bool,
     pub chain: Chain,
 }
 
@@ -66,9 +68,13 @@ impl Frames {
         };
         let threads = threads::all(heap.source, interpreter, places).unwrap_or_default();
         let each = threads.into_iter();
-        each.filter_map(|address| {
+        each.filter_map(|(address, is_main)| {
             let chain = self.chain(heap, places, address)?;
-            Some(Thread { address, chain })
+            Some(Thread {
+                address,
+                is_main,
+                chain,
+            })
         })
         .collect()
     }

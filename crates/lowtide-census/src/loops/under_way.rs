@@ -11,7 +11,7 @@ use lowtide_core::inside::seen::{BarSeen, Enclosing, PassSeen};
 
 use super::loader::{Loader, is_made_from};
 use super::{TRIES, passes};
-use crate::frames::{Chain, Frame, Frames, Level, iterators};
+use crate::frames::{Frame, Frames, Level, Thread, iterators};
 use crate::interpreter::Interpreter;
 use crate::object::{Heap, TYPE};
 use crate::source::Source;
@@ -67,6 +67,16 @@ impl Loop {
     fn counts(&self) -> bool {
         !self.bars.is_empty() || !self.passes.is_empty()
     }
+}
+
+/// What a thread is in.
+struct Looped {
+    is_main: bool,
+    is_in_loop: bool,
+    /// Down to the last that counts.
+    loops: Vec<Loop>,
+    /// Passes that it holds by a name.
+    held: Vec<(Through, Enclosing)>,
 }
 
 /// What was found of bars and passes at one moment, each with the loop around it.
@@ -165,26 +175,39 @@ impl Watch {
 
     fn under_way<S: Source>(&self, heap: &Heap<'_, S>, interpreter: &Interpreter) -> UnderWay {
         heap.source.anew();
-        let mut found = UnderWay::default();
-        let mut held = Vec::new();
+        let mut looped = Vec::new();
         for thread in self.frames.threads(heap, interpreter) {
             let mut walk = Walk {
                 watch: self,
                 heap,
                 followed: Vec::new(),
             };
-            let loops = walk.thread(&thread.chain, &mut held);
+            looped.push(walk.thread(&thread));
+        }
+        // Beside a main thread that loops, one that goes through data may fetch it for that one: how far ahead it is
+        // nobody knows.
+        if looped
+            .iter()
+            .any(|thread| thread.is_main && thread.is_in_loop)
+        {
+            for thread in looped.iter_mut().filter(|thread| !thread.is_main) {
+                thread.held.clear();
+                thread.loops.iter_mut().for_each(|one| one.passes.clear());
+            }
+        }
+        let mut found = UnderWay::default();
+        for thread in &looped {
             let mut around = Enclosing::Nothing;
-            for one in loops {
+            for one in &thread.loops {
                 found.bars.extend(one.bars.iter().map(|bar| (*bar, around)));
-                for pass in one.passes {
-                    found.pass(pass, around);
+                for pass in &one.passes {
+                    found.pass(*pass, around);
                 }
                 around = one.around;
             }
         }
-        for (pass, around) in held {
-            found.pass(pass, around);
+        for (pass, around) in looped.iter().flat_map(|thread| &thread.held) {
+            found.pass(*pass, *around);
         }
         found
     }
@@ -224,12 +247,12 @@ struct Walk<'a, 'h, S> {
 }
 
 impl<S: Source> Walk<'_, '_, S> {
-    fn thread(&mut self, chain: &Chain, held: &mut Vec<(Through, Enclosing)>) -> Vec<Loop> {
-        let mut loops = Vec::new();
-        if !chain.is_whole {
+    fn thread(&mut self, thread: &Thread) -> Looped {
+        let (mut loops, mut held) = (Vec::new(), Vec::new());
+        if !thread.chain.is_whole {
             loops.push(Loop::of(Enclosing::Unknown));
         }
-        for frame in &chain.frames {
+        for frame in &thread.chain.frames {
             if self.followed.contains(&frame.address) {
                 continue;
             }
@@ -239,7 +262,7 @@ impl<S: Source> Walk<'_, '_, S> {
             }
             loops.extend(self.frame(frame, DEEPEST));
             if frame.code.asks_next {
-                self.held(frame, held);
+                self.held(frame, &mut held);
             }
             if loops.len() > MOST {
                 // The outermost are those that count.
@@ -248,9 +271,15 @@ impl<S: Source> Walk<'_, '_, S> {
             }
         }
         // What nothing that counts is in does not matter, and moves too fast to be seen twice.
+        let is_in_loop = !loops.is_empty();
         let last = loops.iter().rposition(Loop::counts);
         loops.truncate(last.map_or(0, |last| last + 1));
-        loops
+        Looped {
+            is_main: thread.is_main,
+            is_in_loop,
+            loops,
+            held,
+        }
     }
 
     fn frame(&mut self, frame: &Frame, deep: usize) -> Vec<Loop> {
