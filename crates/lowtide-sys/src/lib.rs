@@ -1,7 +1,7 @@
 //! lowtide's eyes and hands on Linux. [`sampler`] reads a process tree once a tick and fills
 //! `lowtide_core::sample::Sample`, with [`tree`], [`proc`], [`cgroup`] and [`gpu`] as its parts. [`spawn`],
 //! [`pty`], [`sigwait`] and [`inherited`] start a job and carry it. [`memory`] reads another process's memory,
-//! [`look`] takes one process apart by it. [`signal`] acts on a process, [`klog`] asks the kernel about its
+//! [`stop`] holds it still for a moment, [`look`] takes one process apart by it. [`signal`] acts on a process, [`klog`] asks the kernel about its
 //! end, [`find`] finds training jobs on the machine, [`regular`] opens files.
 
 #![allow(unsafe_code)]
@@ -26,6 +26,7 @@ pub mod signal;
 pub mod sigwait;
 pub mod sink;
 pub mod spawn;
+pub mod stop;
 pub mod tree;
 
 pub use error::Error;

@@ -163,7 +163,7 @@ fn without_rights_the_counters_are_read_and_the_rest_is_a_gap() {
     // A copy that the other user may run.
     let directory = tempfile::tempdir().unwrap();
     let copy = directory.path().join("odd");
-    std::fs::copy(std::env::current_exe().unwrap(), &copy).unwrap();
+    lowtide_testing::copy_program(std::env::current_exe().unwrap(), &copy);
     let open = |path: &std::path::Path| {
         let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
         std::fs::set_permissions(path, mode).unwrap();

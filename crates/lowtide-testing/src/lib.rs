@@ -10,6 +10,7 @@ mod wait;
 
 use std::io::Read;
 use std::ops::{Deref, DerefMut};
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 
 use lowtide_sys::sigwait::SignalSet;
@@ -18,6 +19,14 @@ use lowtide_sys::spawn::{Dispositions, Start};
 pub use corpora::corpora;
 use family::{Family, Mark};
 pub use wait::{PATIENCE, until};
+
+/// Copies a program, by a process of its own. What a thread of ours starts meanwhile has our open files until it has
+/// become its program, and a file that somebody may still write to cannot be run.
+pub fn copy_program(from: impl AsRef<Path>, to: impl AsRef<Path>) {
+    let mut copies = Command::new("cp");
+    let status = copies.arg(from.as_ref()).arg(to.as_ref()).ends();
+    assert!(status.success(), "{copies:?}: {status}");
+}
 
 /// A running program. When this is dropped (a failed assertion does that, too) the program has ended, and all that it
 /// started: children of its children, and those in sessions of their own.

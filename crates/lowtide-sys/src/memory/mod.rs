@@ -11,6 +11,7 @@
 //! on, so bytes are torn, pages vanish, and what looks like a size or an address can be anything.
 
 mod batch;
+mod copied;
 mod deadline;
 pub mod elf;
 pub mod files;
@@ -22,6 +23,7 @@ mod pages;
 use rustix::io::Errno;
 
 pub use batch::Batch;
+pub use copied::{Copied, CopyError, Late, Learned, Recopy};
 pub use deadline::Deadline;
 pub use image::Image;
 pub use live::Live;

@@ -14,7 +14,7 @@ pub mod status;
 mod text;
 
 use std::mem::MaybeUninit;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use lowtide_core::sample::GapWhy;
@@ -185,7 +185,8 @@ impl Proc {
 }
 
 /// Calls `each` with every name in an open directory but `.` and `..`.
-fn each_name(directory: &OwnedFd, mut each: impl FnMut(&[u8])) -> Result<(), Errno> {
+/// Allocates nothing.
+pub(crate) fn each_name(directory: &impl AsFd, mut each: impl FnMut(&[u8])) -> Result<(), Errno> {
     let mut buffer = [MaybeUninit::<u8>::uninit(); 8192];
     rustix::fs::seek(directory, SeekFrom::Start(0))?;
     let mut entries = RawDir::new(directory, &mut buffer);

@@ -58,6 +58,17 @@ pub fn parse(bytes: &[u8]) -> Option<Status> {
     has_memory.then_some(status)
 }
 
+/// Who traces the process or thread, if somebody does.
+pub fn tracer(bytes: &[u8]) -> Option<u32> {
+    let mut tracer = 0;
+    each_field(bytes, |name, value| {
+        if name == b"TracerPid" {
+            tracer = value;
+        }
+    });
+    u32::try_from(tracer).ok().filter(|pid| *pid != 0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -76,6 +87,16 @@ mod tests {
         assert_eq!(status.peak, Bytes::from_kib(1732));
         assert_eq!(status.data, Bytes::from_kib(360));
         assert_eq!(status.threads, 3);
+    }
+
+    #[test]
+    fn a_tracer_has_a_number() {
+        assert_eq!(
+            tracer(b"Name:\ttrain\nPPid:\t7\nTracerPid:\t12\n"),
+            Some(12)
+        );
+        assert_eq!(tracer(b"PPid:\t7\nTracerPid:\t0\n"), None);
+        assert_eq!(tracer(b""), None);
     }
 
     #[test]
