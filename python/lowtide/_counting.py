@@ -2,13 +2,14 @@
 
 Fed by `_track` with moments at which a count would be of use. A count walks all objects that the garbage
 collector knows, so it is the dearest thing the callback does: it is left out where the budget has no room
-for it, and always leaves room for the last one, without which the first tells nothing.
+for it, and always leaves room for the last one, without which the first tells nothing. Where the watcher takes a census
+of the same objects from outside, which costs the loop nothing, it gives way.
 """
 
 import sys
 from typing import Any, List, Optional
 
-from . import _tensors
+from . import _marks, _tensors
 from ._budget import Budget
 from ._host import signed
 
@@ -33,7 +34,9 @@ class Counting:
         self._first_types: Optional[_tensors.Count] = None
 
     def now(self) -> Optional[_tensors.Count]:
-        """A count on the way, when there is room for it and for the last one."""
+        """A count on the way, when there is room for it and for the last one, and nobody counts from outside."""
+        if _marks.counted_outside():
+            return None
         plain, types = self._expected(False), self._expected(True)
         if self.first is None:
             if self._budget.allows(2 * types):
@@ -46,7 +49,7 @@ class Counting:
 
     def at_end(self) -> Optional[_tensors.Count]:
         """The last count. Without a first one there is nothing to compare."""
-        if self.first is None:
+        if self.first is None or _marks.counted_outside():
             return None
         for types in (True, False):
             wanted = self._first_types is not None or not types

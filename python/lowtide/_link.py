@@ -9,6 +9,7 @@ import mmap
 import os
 import socket
 import stat
+import struct
 import time
 from typing import Iterator, List, Optional, Tuple
 
@@ -21,8 +22,15 @@ REQUEST_STOP = 1
 STOP_AT = slice(16, 24)
 HEARTBEAT_AT = slice(24, 32)
 TRIMS_AT = slice(32, 36)
+# The watcher's pid and the number of its pid namespace; nothing there in a page of an older program.
+WATCHER_AT = slice(36, 40)
+NAMESPACE_AT = slice(40, 48)
+INSIDE_AT = 48
 # The folder in which the page was made; nothing there in a page of an older program.
 NAME_AT = slice(64, 128)
+# Processes whose objects the watcher counts from outside: pid and start of each.
+COUNTED_AT = slice(128, 384)
+COUNTED_EACH = 16
 # A watcher that has not ticked for a minute is gone, and what it asked for is void (the protocol).
 STALE_NS = 60 * 1_000_000_000
 # A folder is looked for at most this often: a stat costs a few microseconds, a mark should not.
@@ -67,12 +75,21 @@ class Link:
     def stop_at(self, step: int) -> bool:
         """Has the watcher asked us to stop at this step or before?"""
         page = self.page
-        if page is None or page[REQUEST_AT] != REQUEST_STOP:
-            return False
-        heartbeat = int.from_bytes(page[HEARTBEAT_AT], "little")
-        if time.monotonic_ns() - heartbeat > STALE_NS:
+        if page is None or page[REQUEST_AT] != REQUEST_STOP or _is_stale(page):
             return False
         return step >= int.from_bytes(page[STOP_AT], "little")
+
+    def counts_objects(self) -> bool:
+        """Does the watcher count the objects of this process from outside, so that nobody need count them here?"""
+        page = self.page
+        if page is None or _is_stale(page):
+            return False
+        try:
+            own = struct.pack("<QQ", os.getpid(), own_start())
+        except (OSError, ValueError, IndexError):
+            return False
+        counted = page[COUNTED_AT]
+        return any(counted[at : at + COUNTED_EACH] == own for at in range(0, len(counted), COUNTED_EACH))
 
     def wants_trim(self) -> bool:
         """Has the watcher asked for another trim (`--probe trim`)?"""
@@ -81,6 +98,18 @@ class Link:
             return False
         self._trims = page[TRIMS_AT]
         return True
+
+    def wants_inside(self) -> bool:
+        """Does the watcher ask us to look from inside, because it cannot read this process?"""
+        page = self.page
+        return page is not None and page[INSIDE_AT] == 1
+
+    def watcher(self) -> Tuple[int, int]:
+        """The watcher's pid, and the pid namespace in which that is its number. Zeros where it does not say."""
+        page = self.page
+        if page is None:
+            return 0, 0
+        return int.from_bytes(page[WATCHER_AT], "little"), int.from_bytes(page[NAMESPACE_AT], "little")
 
     def close(self) -> None:
         # The page stays mapped until the last reader drops it: another thread may be reading.
@@ -92,6 +121,10 @@ class Link:
                 os.close(folder)
         except OSError:
             pass
+
+
+def _is_stale(page: mmap.mmap) -> bool:
+    return time.monotonic_ns() - int.from_bytes(page[HEARTBEAT_AT], "little") > STALE_NS
 
 
 def places() -> List[str]:
@@ -114,14 +147,19 @@ def own_name() -> str:
     Its pid, the namespace in which that means something, when it began (pids come again), the boot.
     """
     namespace = "".join(filter(str.isdigit, os.readlink("/proc/self/ns/pid")))
-    with open("/proc/self/stat", "rb") as file:
-        start = int(file.read().rpartition(b") ")[2].split()[19])
+    start = own_start()
     try:
         with open("/proc/sys/kernel/random/boot_id") as file:
             boot = file.read(8).strip()
     except OSError:
         boot = ""
     return "%d-%s-%d-%s" % (os.getpid(), namespace, start, boot)
+
+
+def own_start() -> int:
+    """When this process began, in the kernel's ticks since boot."""
+    with open("/proc/self/stat", "rb") as file:
+        return int(file.read().rpartition(b") ")[2].split()[19])
 
 
 def find(skip: Optional[Tuple[int, int, int]] = None) -> Optional[Link]:

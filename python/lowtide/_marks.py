@@ -14,7 +14,7 @@ import threading
 import time
 from typing import Any, Dict, Mapping, Optional, Sequence, Union
 
-from . import _host, _link
+from . import _host, _link, _ptracer
 
 VERSION = 1
 # A loop faster than this does not get one datagram a step: the sending (about 11 us) would be more than a third
@@ -42,6 +42,8 @@ _search_at = 0.0
 _send_at = 0.0
 _unsent = False
 _searching = threading.Lock()
+# We were asked to look from inside, and do.
+_looks_inside = False
 
 
 def mark(
@@ -78,8 +80,11 @@ def mark(
         _search(now)
     _send_state(now, phase is not None or geometry is not None)
     watcher = _watcher
-    if step is not None and watcher is not None and watcher.wants_trim():
-        _trim_probe()
+    if step is not None and watcher is not None:
+        if watcher.wants_trim():
+            _trim_probe()
+        if watcher.wants_inside() and not _looks_inside:
+            _look_inside()
 
 
 class phase:  # noqa: N801 - reads as a function: `with lowtide.phase("eval"):`
@@ -186,6 +191,15 @@ def note(text: str) -> None:
     _send_extra("note", text)
 
 
+def counted_outside() -> bool:
+    """Does the watcher count this process's objects itself?"""
+    watcher = _watcher
+    try:
+        return watcher is not None and watcher.counts_objects()
+    except Exception:
+        return False
+
+
 def watched() -> bool:
     """Is there a watcher? Searches now, whatever the last search said."""
     if _watcher is None:
@@ -196,6 +210,18 @@ def watched() -> bool:
 def current() -> Dict[str, Any]:
     """A copy of the state, for those who add to it."""
     return dict(_state)
+
+
+def _look_inside() -> None:
+    """The watcher cannot read this process and asks us to look. Imported now: most runs need nothing of it."""
+    global _looks_inside
+    _looks_inside = True
+    try:
+        from . import _inside
+
+        _inside.start()
+    except Exception:
+        pass  # then there are no looks, and the loop goes on
 
 
 def _trim_probe() -> None:
@@ -220,6 +246,7 @@ def _search(now: float) -> None:
             _watcher = _link.find(_dead)
             if _watcher is not None:
                 _out_of_reach = None
+                _ptracer.allow(*_watcher.watcher())
     except Exception:
         _watcher = None
     finally:
@@ -318,7 +345,8 @@ _rank = _find_rank()
 
 def _after_fork() -> None:
     """A child starts with nothing said: it is not where its parent is, and has its own watcher."""
-    global _watcher, _out_of_reach, _dead, _search_at, _send_at, _unsent, _sequence, _searching, _rank
+    global _watcher, _out_of_reach, _dead, _search_at, _send_at, _unsent, _sequence, _searching, _rank, _looks_inside
+    _looks_inside = False
     inherited, _watcher = _watcher, None
     _out_of_reach = None
     if inherited is not None:

@@ -27,13 +27,22 @@ _started: Optional[int] = None
 
 
 @_warn.harmless
-def watch(output: Optional[str] = None, quiet: bool = False) -> Optional[Watcher]:
+def watch(
+    output: Optional[str] = None, quiet: bool = False, inside: bool = False, lines: bool = False
+) -> Optional[Watcher]:
     """Start `lowtide attach` for this process, unless it is being watched already.
 
-    `output` is the folder for the recording (else the program chooses). Returns None when a
-    watcher was there, or when the program is missing (then one warning says so).
+    `output` is the folder for the recording (else the program chooses). With `inside` a thread of this process looks
+    at who holds what, on 1 % of the time: for processes that the watcher may not read. `lines` asks for the lines
+    that make what grows, too, by some steps of `tracemalloc`. Returns None when a watcher was there, or when the
+    program is missing (then one warning says so).
     """
     global _started
+    if inside or lines:
+        # Needed by those who ask for it alone.
+        from . import _inside
+
+        _inside.start(lines=lines)
     if _started == os.getpid() or _marks.watched():
         return None
     program = _binary.find()
