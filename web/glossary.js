@@ -2,6 +2,7 @@
 
 export const GLOSSARY = /** @type {Record<string, string>} */ (
 {
+  "census": "A look at every object in the Python heap of a process: how many of each type, tensors by shape, and the holders that keep them.",
   "confidence": "How often calls like this are right, by a curve that was fitted to generated runs and tested on behaviours left out of the fit: docs/accuracy.md. None where it is too early.",
   "creeps": "It still rises, but so slowly that it would not matter within ten times this run: 2 MB in a run that holds 17 GB. That is no leak.",
   "driver": "What the growth goes with: steps, new examples, evaluations, saves, log calls or time. If every evaluation leaves 65 MB behind, evaluations drive it.",
@@ -15,6 +16,8 @@ export const GLOSSARY = /** @type {Record<string, string>} */ (
   "headroom": "What is left between what is in use and the limit.",
   "held": "Memory that the kernel cannot take back from a process: anon + shmem + swap. Pages of files are not held, they can be read again.",
   "held by others": "What other processes take of the same limit. Your job may run out of memory because of them.",
+  "holder": "What keeps objects alive: a list, dictionary or other container, or a variable, by the name that the program has for it, such as train.CACHE.",
+  "keeps": "What would be freed with a holder. Objects that two holders have are freed with neither, so neither keeps them.",
   "leak": "The floor rises steadily, and for longer than harmless stores take to fill: a few epochs where they are known, thirteen evaluations or saves, or about six hours.",
   "limit": "Where memory ends: the smallest of the container's (cgroup), the batch system's and the machine's.",
   "look": "A short, read-only visit into a running process that tells where its bytes are: Python objects, malloc blocks by size, shared memory, files.",

@@ -79,6 +79,13 @@ export function explanation(found, moves) {
       table(["driver", "per unit", "95 % interval", "units", "explains", ""], rows),
       found.objects && el("p", {}, found.objects.says)));
   }
+  if (found.held) {
+    const held = found.held;
+    const lines = held.lines.map((l) => el("li", {}, l.says, l.facts.length > 0 && el("ul", {}, ...l.facts.map((f) => el("li", {}, f)))));
+    cards.push(card("Who holds it", "An early census of Python's objects against a late one. Facts, not a verdict; code is told as candidates.",
+      held.explained !== null && el("p", {}, `${percent(held.explained)} of ${showBytes(held.grew)} more in Python's objects`),
+      el("ul", {}, ...lines), ...held.notes.map((n) => el("p", { class: "quiet" }, n))));
+  }
   const likely = found.candidates.map((c) => el("article", { class: "candidate" },
     el("h3", {}, c.title, el("span", { class: "id" }, c.id)), meter(c.score, `fits to ${percent(c.score)}`),
     el("ul", {}, ...c.because.map((b) => el("li", {}, ...linked(b, moves)))),

@@ -66,7 +66,7 @@ type BreakdownTable = {
   /** As in `Line::who`. */
   who: string;
 };
-/** What a look is broken down by: `mapping`, `tensor-group`, `python-type` and so on */
+/** What a look is broken down by: `mapping`, `tensor-group`, `python-type`, `holder` and so on */
 type By = string;
 /** A playbook entry that fits what was measured. */
 type Candidate = {
@@ -199,7 +199,7 @@ type Evidence = {
   rule: string;
   says: string;
 };
-/** Who looked: `mappings` from outside, the Python package from inside */
+/** Who looked: `mappings` and `census` from outside, the Python package from inside */
 type Examiner = string;
 type Exit = {
   code: number;
@@ -220,6 +220,8 @@ type Explanation = {
   candidates: Candidate[];
   /** What the growth may be proportional to, best first. Empty: nothing grew. */
   drivers: Driver[];
+  /** Who holds what came. None: no two censuses of the process, or nothing grew. */
+  held: Held | null;
   /** Where the bytes are. None: no two looks into the process. */
   memory: Memory | null;
   /** The objects that Python's collector tracks, where they rise steadily while it grows. */
@@ -291,6 +293,37 @@ type Header = {
   /** Seconds: wall clock when the run began, since the Unix epoch. */
   started: number;
 };
+/** An early census of Python's objects against a late one. */
+type Held = {
+  /** All that were taken of the process. */
+  censuses: number;
+  /** What Python's objects, with what lies behind them, explain of that, 0 to 1; null where the two do not tell. */
+  explained: number | null;
+  from: Moment;
+  /** Growth of anon + shmem + swap between the two. */
+  grew: number;
+  /** The one to look at first comes first. */
+  lines: HeldLine[];
+  /** What to know before they are believed. */
+  notes: string[];
+  to: Moment;
+};
+/** Objects that became more, and who holds them. */
+type HeldLine = {
+  /** How much came, with what came along. */
+  bytes: number;
+  /** What may end it, and which code may touch it, as candidates. */
+  facts: string[];
+  /** How much of what came they hold, 0 to 1. */
+  held: number;
+  /** Who holds it, the most of it first. Empty: nobody was found. */
+  holders: string[];
+  /** From a root to the first of them. */
+  path: string[];
+  says: string;
+  /** Of the growth of anon + shmem + swap, 0 to 1. */
+  share: number;
+};
 type Holder = {
   command: string;
   /** Since it was first seen. */
@@ -349,7 +382,7 @@ type LookRow = {
   step: number | null;
   why: LookWhy;
 };
-type LookWhy = "start" | "due" | "verdict" | "guard" | "other";
+type LookWhy = "start" | "due" | "verdict" | "guard" | "asked" | "other";
 /** What all looks into the run's processes have cost, whoever took them. */
 type LooksCost = {
   /** Seconds */

@@ -14,7 +14,8 @@ use crate::synthetic::{BASE, KINDS, Made, Seen, World, read};
 pub type Target = fn(&[u8]);
 
 /// By name.
-pub const TARGETS: &[(&str, Target)] = &[("image", image), ("objects", objects)];
+pub const TARGETS: &[(&str, Target)] =
+    &[("image", image), ("objects", objects), ("writers", writers)];
 
 /// No memory of the size that is tried here takes more reads than this: those of one tick are a few hundred, of a
 /// search one for each chunk.
@@ -170,6 +171,16 @@ fn image(bytes: &[u8]) {
     };
     let minor = 9 + u32::from(version % 7);
     try_all(|| Image::default().with(BASE, bytes), BASE, minor);
+}
+
+/// Code that is nothing but these bytes: a version, how many are instructions, and then those, what is caught and lines.
+fn writers(bytes: &[u8]) {
+    let Some(([version, low, high], bytes)) = bytes.split_first_chunk() else {
+        return;
+    };
+    let length = usize::from(u16::from_le_bytes([*low, *high])).min(bytes.len());
+    let (instructions, rest) = bytes.split_at(length);
+    crate::writers::any(9 + u32::from(version % 7), instructions, rest);
 }
 
 #[cfg(test)]

@@ -21,6 +21,9 @@ pub enum Refusal {
     NotAsExpected(&'static str),
     #[error("the process has ended")]
     Gone,
+    /// It could be read, but not be stopped for it.
+    #[error("{why}")]
+    NotStopped { why: String, hint: Option<String> },
     #[error("{what}: {error}")]
     Denied { what: &'static str, error: Errno },
 }
@@ -39,12 +42,13 @@ impl Refusal {
     }
 
     /// What a person can do about it.
-    pub fn hint(&self) -> Option<&'static str> {
+    pub fn hint(&self) -> Option<&str> {
         match self {
             Refusal::Denied { .. } => Some(
                 "run lowtide as the job's user or as root (in a container: --cap-add=SYS_PTRACE); with \
                  kernel.yama.ptrace_scope=1 only `lowtide run` may read its job, or whoever has CAP_SYS_PTRACE",
             ),
+            Refusal::NotStopped { hint, .. } => hint.as_deref(),
             _ => None,
         }
     }

@@ -6,12 +6,15 @@
 //! objects, which lie close together.
 
 mod near;
+mod whole;
 
 use std::cell::RefCell;
 use std::collections::HashMap;
 
 use lowtide_sys::memory::Memory;
 pub(crate) use near::Near;
+#[allow(unused_imports)]
+pub(crate) use whole::{ByAddress, Whole};
 
 /// What is read at once in a pass. Measured over 480,000 objects: smaller ones cost system calls, larger ones
 /// copy what is not asked for.

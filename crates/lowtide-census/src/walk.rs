@@ -14,10 +14,38 @@ pub(crate) struct List<'a, S> {
     source: &'a S,
     head: u64,
     at: u64,
-    /// Brent's way to know a circle: a place that is moved on ever more rarely.
+    circle: Circle,
+    whole: bool,
+}
+
+/// Brent's way to know a circle: a place that is moved on ever more rarely.
+pub(crate) struct Circle {
     seen: u64,
     steps: u64,
     until: u64,
+}
+
+impl Circle {
+    pub(crate) fn from(first: u64) -> Circle {
+        Circle {
+            seen: first,
+            steps: 0,
+            until: 1,
+        }
+    }
+
+    /// Whether this address was met before.
+    pub(crate) fn closes(&mut self, at: u64) -> bool {
+        if at == self.seen {
+            return true;
+        }
+        self.steps += 1;
+        if self.steps == self.until {
+            self.seen = at;
+            self.until *= 2;
+        }
+        false
+    }
 }
 
 impl<'a, S: Source> List<'a, S> {
@@ -26,10 +54,14 @@ impl<'a, S: Source> List<'a, S> {
             source,
             head,
             at: head,
-            seen: head,
-            steps: 0,
-            until: 1,
+            circle: Circle::from(head),
+            whole: false,
         }
+    }
+
+    /// It was followed to its end.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.whole
     }
 }
 
@@ -39,15 +71,11 @@ impl<S: Source> Iterator for List<'_, S> {
 
     fn next(&mut self) -> Option<u64> {
         let next = self.source.word(self.at)? & !FLAGS;
-        if next == self.head || next == self.seen || !is_pointer(next) {
+        self.whole = next == self.head;
+        if self.whole || !is_pointer(next) || self.circle.closes(next) {
             return None;
         }
         self.at = next;
-        self.steps += 1;
-        if self.steps == self.until {
-            self.seen = next;
-            self.until *= 2;
-        }
         Some(next + LINKS)
     }
 }

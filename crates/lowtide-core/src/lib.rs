@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod census;
 pub mod check;
 pub mod entry;
 pub mod explain;

@@ -119,6 +119,8 @@ pub enum LoopObject {
     Bar,
     /// torch's.
     DataLoader,
+    /// What torch's optimizers change in place, in every step.
+    Optimizer,
 }
 
 impl LoopObject {
@@ -129,6 +131,7 @@ impl LoopObject {
             LoopObject::Accelerator => "accelerator",
             LoopObject::Bar => "bar",
             LoopObject::DataLoader => "data-loader",
+            LoopObject::Optimizer => "optimizer",
         }
     }
 
@@ -137,7 +140,10 @@ impl LoopObject {
         match self {
             LoopObject::TrainerState => Some(TrainingLoop::Trainer),
             LoopObject::LightningLoop => Some(TrainingLoop::Lightning),
-            LoopObject::Accelerator | LoopObject::Bar | LoopObject::DataLoader => None,
+            LoopObject::Accelerator
+            | LoopObject::Bar
+            | LoopObject::DataLoader
+            | LoopObject::Optimizer => None,
         }
     }
 
@@ -145,7 +151,8 @@ impl LoopObject {
     pub(crate) fn rank(self) -> u8 {
         match self {
             LoopObject::TrainerState | LoopObject::LightningLoop => 3,
-            LoopObject::Accelerator => 2,
+            // Real updates of the parameters, whatever a bar counts.
+            LoopObject::Accelerator | LoopObject::Optimizer => 2,
             LoopObject::Bar => 1,
             LoopObject::DataLoader => 0,
         }
@@ -160,6 +167,7 @@ impl fmt::Display for LoopObject {
             LoopObject::Accelerator => "accelerate",
             LoopObject::Bar => "a tqdm bar",
             LoopObject::DataLoader => "a DataLoader",
+            LoopObject::Optimizer => "the optimizer's updates",
         })
     }
 }
@@ -278,7 +286,14 @@ mod tests {
     #[test]
     fn an_object_has_the_name_that_json_gives_it() {
         use LoopObject::*;
-        for object in [TrainerState, LightningLoop, Accelerator, Bar, DataLoader] {
+        for object in [
+            TrainerState,
+            LightningLoop,
+            Accelerator,
+            Bar,
+            DataLoader,
+            Optimizer,
+        ] {
             assert_eq!(serde_json::to_value(object).unwrap(), object.name());
         }
     }

@@ -65,7 +65,7 @@ pub(crate) fn show_count(count: f64) -> String {
 }
 
 /// `131,072`: every digit, as a block's size has meaning to its last.
-pub(crate) fn grouped(number: u64) -> String {
+pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
     for (nth, digit) in digits.chars().enumerate() {

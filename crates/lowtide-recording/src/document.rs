@@ -3,7 +3,7 @@
 use std::fmt;
 
 use lowtide_core::entry::{Entry, EventKind, Exit};
-use lowtide_core::look::{Allocator, By, Examiner, LookWhy, MemoryClass, Missing, Pool};
+use lowtide_core::look::{Allocator, By, End, Examiner, LookWhy, MemoryClass, Missing, Pool};
 use lowtide_core::mark::{LoopObject, Mark, MarkSource, Phase, TrainingLoop};
 use lowtide_core::postmortem::Cause;
 use lowtide_core::process::Role;
@@ -64,6 +64,7 @@ fn every_tag_stands_in_the_document() {
             "look: examiner",
             Examiner::NAMES.map(str::to_owned).to_vec(),
         ),
+        ("look: heap: ends", End::KINDS.map(str::to_owned).to_vec()),
         ("look: by", By::NAMES.map(str::to_owned).to_vec()),
     ] {
         assert!(!tags.is_empty());

@@ -297,6 +297,7 @@ pub(crate) fn mark_row(m: &Mark) -> [Cell; MARK] {
         LoopObject::Accelerator => 2,
         LoopObject::Bar => 3,
         LoopObject::DataLoader => 4,
+        LoopObject::Optimizer => 5,
     });
     let g = m.geometry;
     [
@@ -359,6 +360,7 @@ pub(crate) fn mark(row: &[Cell; MARK]) -> Option<Mark> {
         Some(2) => Some(LoopObject::Accelerator),
         Some(3) => Some(LoopObject::Bar),
         Some(4) => Some(LoopObject::DataLoader),
+        Some(5) => Some(LoopObject::Optimizer),
         None | Some(_) => None,
     };
     let epoch = row[2].map(|parts| parts as f64 / EPOCH_PARTS);

@@ -283,6 +283,7 @@ fn mark() -> impl Strategy<Value = Mark> {
         Just(LoopObject::Accelerator),
         Just(LoopObject::Bar),
         Just(LoopObject::DataLoader),
+        Just(LoopObject::Optimizer),
     ];
     let epoch = prop_oneof![
         (0u32..900).prop_map(|e| f64::from(e) / 100.0),

@@ -22,7 +22,7 @@ use crate::guard::contained::{contained, tell_failed};
 use crate::guard::isolate::Isolated;
 use crate::guard::{Guard, Mode, Next, Restart};
 use crate::keeper::{Handle, Home, Launch};
-use crate::marks::Request;
+use crate::marks::{Request, package};
 use crate::monotonic::monotonic_ns;
 use crate::watch::{LogFiles, StateFile, Watch, WatchOptions};
 
@@ -78,6 +78,8 @@ struct Session<'a> {
     state: StateFile,
     /// Where the training loop reaches us.
     folder: Option<PathBuf>,
+    /// The package is in that folder, for each Python of the job.
+    inside: bool,
     /// When we leave the job.
     until: Option<Micros>,
     view: &'a mut dyn View,
@@ -175,7 +177,13 @@ impl Session<'_> {
         }
         let words = in_group(self.isolated, &restart.command);
         let home = self.home.clone();
-        let launch = launch(&words, self.folder.as_deref(), restart.env, home);
+        let launch = launch(
+            &words,
+            self.folder.as_deref(),
+            restart.env,
+            home,
+            self.inside,
+        );
         match &mut self.job {
             Watched::Started(handle) => handle.again(launch)?,
             Watched::Attached(job) => self.job = Watched::Started(job.start(launch)?),
@@ -220,11 +228,16 @@ fn launch(
     folder: Option<&Path>,
     env: Vec<(OsString, OsString)>,
     home: Option<Arc<Home>>,
+    inside: bool,
 ) -> Launch {
+    let before = || std::env::var_os("PYTHONPATH");
+    let inside = folder.filter(|_| inside);
+    let inside = inside.map(|folder| package::variables(folder, before()));
     let folder = folder.map(|folder| ("LOWTIDE_DIR".into(), folder.into()));
+    let ours = folder.into_iter().chain(inside.into_iter().flatten());
     Launch {
         command: command.iter().map(Into::into).collect(),
-        env: env.into_iter().chain(folder).collect(),
+        env: env.into_iter().chain(ours).collect(),
         home,
     }
 }

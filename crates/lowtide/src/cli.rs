@@ -3,9 +3,9 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    attach::AttachArgs, check::CheckArgs, demo::DemoArgs, doctor::DoctorArgs, explain::ExplainArgs,
-    export::ExportArgs, judge::JudgeArgs, ps::PsArgs, report::ReportArgs, run::RunArgs,
-    runs::RunsArgs, serve::ServeArgs,
+    attach::AttachArgs, census::CensusArgs, check::CheckArgs, demo::DemoArgs, doctor::DoctorArgs,
+    explain::ExplainArgs, export::ExportArgs, judge::JudgeArgs, ps::PsArgs, report::ReportArgs,
+    run::RunArgs, runs::RunsArgs, serve::ServeArgs,
 };
 
 /// Tells whether the memory of a training job leaks, warms up or just spikes
@@ -26,6 +26,7 @@ pub(crate) enum Verb {
     Ps(PsArgs),
     Judge(JudgeArgs),
     Explain(ExplainArgs),
+    Census(CensusArgs),
     Check(CheckArgs),
     Report(ReportArgs),
     Serve(ServeArgs),

@@ -5,13 +5,14 @@ use lowtide_core::mark::Geometry;
 use lowtide_core::verdict::Axis;
 
 use crate::source::{Said, from_bytes};
-use crate::{commands, serve, show};
+use crate::{census_file, commands, serve, show};
 
 /// Panics if these bytes make a parser break its promise.
 pub type Target = fn(&[u8]);
 
 /// By name. Files with a series are told apart by what is in them, so they have one way in, and a corpus each.
 pub const TARGETS: &[(&str, Target)] = &[
+    ("census", census_file::fuzz),
     ("config", commands::check::fuzz_config),
     ("csv", series),
     ("dat", series),

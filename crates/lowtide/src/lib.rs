@@ -4,6 +4,7 @@
 
 #![forbid(unsafe_code)]
 
+mod census_file;
 mod cli;
 mod commands;
 pub mod export;

@@ -6,6 +6,10 @@ use std::process::{Command, Stdio};
 
 use described::Description;
 use lowtide_core::entry::{Attempt, Entry, EventKind, Exit, Header};
+use lowtide_core::look::{
+    self, Breakdown, By, Examiner, HeldGroup, Look, LookWhy, Part, PythonHeap, PythonVersion,
+    Unaccounted,
+};
 use lowtide_core::mark::{Geometry, LoopObject, Mark, MarkSource, Phase};
 use lowtide_core::postmortem::{Cause, Holder, PostMortem, Victim};
 use lowtide_core::process::{Facts, Member, ProcId, Role};
@@ -505,8 +509,51 @@ fn growing(steps: u64, total_steps: Option<u64>) -> Vec<Entry> {
             },
             ..Sample::default()
         }));
+        if n == 10 || n + 5 == steps {
+            entries.push(Entry::Look(census(id, second(n), n)));
+        }
     }
     entries
+}
+
+/// All objects of a job that keeps 2 MB a step in one list.
+fn census(id: ProcId, at: Micros, step: u64) -> Look {
+    let bytes = Bytes(step * 2_000_000);
+    let part = Part::new("bytes", Some(step), Some(bytes));
+    let holder = look::Holder {
+        name: "train.CACHE".to_owned(),
+        path: vec!["module train".to_owned(), ".CACHE".to_owned()],
+        kind: "list".to_owned(),
+        length: Some(step),
+        keeps: bytes,
+        of: vec![HeldGroup {
+            name: "bytes".to_owned(),
+            count: step,
+            bytes,
+        }],
+        also_held_by: Some("train.seen".to_owned()),
+        ends: Vec::new(),
+        adds: Vec::new(),
+        empties: Vec::new(),
+        address: 1,
+    };
+    Look {
+        held: Some(Bytes(100_000_000) + bytes),
+        breakdowns: vec![Breakdown::new(By::PythonType, vec![part])],
+        heap: Some(PythonHeap {
+            python: PythonVersion {
+                minor: 13,
+                micro: Some(0),
+            },
+            step: None,
+            objects: 50_000,
+            bytes,
+            stopped: None,
+            holders: vec![holder],
+            unaccounted: Unaccounted::default(),
+        }),
+        ..Look::new(at, id, LookWhy::Due, Examiner::Census)
+    }
 }
 
 /// Its steps as they are read where nobody sends them.

@@ -87,7 +87,7 @@ impl Frames {
     }
 
     /// A frame, unless it is one of the interpreter's own, and its caller's address.
-    fn frame<S: Source>(
+    pub(super) fn frame<S: Source>(
         &self,
         heap: &Heap<'_, S>,
         places: &Places,
@@ -274,7 +274,7 @@ fn tags(places: &Places) -> u64 {
     if places.tagged { TAGS } else { 0 }
 }
 
-fn untagged(places: &Places, word: u64) -> Option<u64> {
+pub(super) fn untagged(places: &Places, word: u64) -> Option<u64> {
     let number = places.tagged && word & TAGS == TAGS;
     let object = word & !tags(places);
     (!number && is_pointer(object)).then_some(object)

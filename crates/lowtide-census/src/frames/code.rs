@@ -167,14 +167,14 @@ fn bytes_at<S: Source>(heap: &Heap<'_, S>, object: u64) -> Option<Vec<u8>> {
 
 /// What is caught: from where to where, and where it is dealt with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Caught {
-    begin: usize,
-    end: usize,
-    to: usize,
+pub(crate) struct Caught {
+    pub(crate) begin: usize,
+    pub(crate) end: usize,
+    pub(crate) to: usize,
 }
 
 /// Four numbers each, six bits a byte: the highest bit begins an entry, the next one says that a number goes on.
-fn caught(bytes: &[u8]) -> Vec<Caught> {
+pub(crate) fn caught(bytes: &[u8]) -> Vec<Caught> {
     let mut numbers = Vec::new();
     let mut number = 0usize;
     for byte in bytes {

@@ -5,7 +5,7 @@ use crate::source::Source;
 
 /// How a thread leads to its innermost frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Innermost {
+pub(crate) enum Innermost {
     At(u64),
     /// By a structure on the C stack (3.11, 3.12).
     Through(u64, u64),
@@ -13,7 +13,7 @@ pub(super) enum Innermost {
 
 /// Where a frame says which instruction it is at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum At {
+pub(crate) enum At {
     /// The instruction's address.
     Address(usize),
     /// Its number (3.10), or that of its byte (3.9).
@@ -23,7 +23,7 @@ pub(super) enum At {
 
 /// Where the instructions of code are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Instructions {
+pub(crate) enum Instructions {
     /// In an object of bytes.
     Apart(u64),
     Here(u64),
@@ -31,7 +31,7 @@ pub(super) enum Instructions {
 
 /// Where a generator has its frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum OfGenerator {
+pub(crate) enum OfGenerator {
     Pointer(u64),
     /// In itself, and a byte that says how it goes.
     Here {
@@ -41,7 +41,7 @@ pub(super) enum OfGenerator {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Places {
+pub(crate) struct Places {
     pub minor: u32,
     /// In an interpreter: its first thread. In a thread: the next one, and its interpreter.
     pub threads: u64,
@@ -70,12 +70,14 @@ pub(super) struct Places {
     pub flags: u64,
 }
 
+/// The lowest bits of a word that carries tags.
+const TAGS: u64 = 3;
 /// Offsets into threads and frames beyond this are none; the interpreter itself is some hundred kilobytes.
 const SMALL: u64 = 4096;
 const LARGE: u64 = 1 << 20;
 
 impl Places {
-    pub(super) fn of(source: &impl Source, runtime: u64, minor: u32) -> Option<Places> {
+    pub(crate) fn of(source: &impl Source, runtime: u64, minor: u32) -> Option<Places> {
         match minor {
             9 | 10 => Some(with_frame_objects(minor)),
             11 => Some(eleven()),
@@ -85,6 +87,14 @@ impl Places {
             15 => described(source, runtime, minor, [9, 24, 25, 26, 40, 41, 42, 43, 56]),
             _ => None,
         }
+    }
+}
+
+impl Places {
+    /// The code that a frame runs.
+    pub(crate) fn code_of(&self, source: &impl Source, frame: u64) -> Option<u64> {
+        let word = source.word(frame.checked_add(self.code as u64)?)?;
+        Some(if self.tagged { word & !TAGS } else { word })
     }
 }
 

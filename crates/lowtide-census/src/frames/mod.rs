@@ -11,6 +11,7 @@ mod layout;
 mod opcodes;
 mod ranges;
 mod threads;
+mod variables;
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -18,11 +19,13 @@ use std::rc::Rc;
 
 pub(crate) use chain::{Chain, Frame, Level};
 use code::Code;
+pub(crate) use code::caught;
+pub(crate) use layout::{Instructions, OfGenerator, Places};
+pub(crate) use opcodes::Opcodes;
 
 use crate::interpreter::Interpreter;
 use crate::object::Heap;
 use crate::source::Source;
-use layout::Places;
 
 /// Pieces of code that are remembered.
 const REMEMBERED: usize = 20_000;

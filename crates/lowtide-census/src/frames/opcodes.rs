@@ -24,8 +24,8 @@ const WATCHED: u8 = 230;
 
 /// A version's table.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Opcodes {
-    pub minor: u32,
+pub(crate) struct Opcodes {
+    pub(super) minor: u32,
     extends: [u8; 2],
     iterates: (u8, [u8; 2]),
     jumps_back: &'static [u8],
@@ -36,7 +36,7 @@ pub(super) struct Opcodes {
 }
 
 impl Opcodes {
-    pub(super) fn of(minor: u32) -> Option<Opcodes> {
+    pub(crate) fn of(minor: u32) -> Option<Opcodes> {
         let table = [&OLD, &ELEVEN, &TWELVE, &THIRTEEN, &FOURTEEN, &FIFTEEN];
         let found = table
             .into_iter()
@@ -60,7 +60,7 @@ impl Opcodes {
     }
 
     /// Words that follow it.
-    pub(super) fn followed_by(&self, opcode: u8) -> usize {
+    pub(crate) fn followed_by(&self, opcode: u8) -> usize {
         let mut rows = self.followed.iter();
         let row = rows.find(|(first, last, _)| (*first..=*last).contains(&opcode));
         row.map_or(0, |(.., words)| usize::from(*words))

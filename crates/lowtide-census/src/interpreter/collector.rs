@@ -153,6 +153,13 @@ impl Collector {
         [list(0), list(1), list(2), permanent]
     }
 
+    /// A collection is under way: its lists are taken apart meanwhile. The word stands before `gc.garbage`.
+    pub(super) fn is_collecting(&self, source: &impl Source, interpreter: u64) -> Option<bool> {
+        let at = self.offset.checked_add(self.shape.garbage - 8)?;
+        let flag = source.array::<4>(interpreter.checked_add(at)?)?;
+        Some(u32::from_le_bytes(flag) != 0)
+    }
+
     pub(super) fn counts(&self, source: &impl Source, interpreter: u64) -> Option<Counts> {
         let bytes: [u8; READ] = source.array(interpreter.checked_add(self.offset)?)?;
         // A count below nothing, or of more objects than fit into memory, is none.

@@ -147,6 +147,12 @@ impl Interpreter {
         all.flat_map(|one| self.collector.lists(one)).collect()
     }
 
+    /// A collection is under way in one of them; what cannot be read is none.
+    pub(crate) fn is_collecting(&self, source: &impl Source) -> bool {
+        let of = |one: u64| self.collector.is_collecting(source, one) == Some(true);
+        self.all(source).into_iter().any(of)
+    }
+
     /// What the collector counts, over all interpreters.
     pub fn counts(&self, source: &impl Source) -> Option<Counts> {
         let mut sum: Option<Counts> = None;

@@ -6,6 +6,7 @@
 //! same when it is read again right after: the loop runs on, and frees what it replaces.
 
 mod bar;
+mod clocks;
 mod drawn;
 mod known;
 mod lightning;
@@ -42,6 +43,8 @@ pub(crate) struct Found {
     loaders: Vec<u64>,
     models: Vec<u64>,
     optimizers: Vec<u64>,
+    /// What counts the optimizers' steps; none where that cannot be told.
+    clocks: Option<Vec<clocks::Clock>>,
     /// The class that lists all bars.
     bars: Vec<u64>,
     /// torch is there.
@@ -115,6 +118,7 @@ pub(crate) fn search<M: Memory>(memory: &M, interpreter: &Interpreter, memo: &Me
         }
     }
     pass.found.models = model::largest(&heap, &modules);
+    pass.found.clocks = clocks::find(&heap, &pass.found.optimizers);
     pass
 }
 
@@ -135,6 +139,7 @@ pub(crate) fn read(
         bars,
         passes,
         training: model::is_training(&heap, &found.models),
+        clocks: (found.clocks.as_ref()).map(|clocks| clocks::read(&heap, clocks)),
         optimizes: found.torch.then(|| is_any(&heap, &found.optimizers)),
         loader_lengths: lengths
             .filter_map(|loader| loader::read(&heap, *loader)?.length)

@@ -25,6 +25,11 @@ impl Attributes {
         heap.text(found.0).filter(|text| text == name)?;
         Some(found.1)
     }
+
+    /// Names and values.
+    pub(crate) fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
 }
 
 impl<S: Source> Heap<'_, S> {
@@ -37,6 +42,20 @@ impl<S: Source> Heap<'_, S> {
     /// One attribute.
     pub(crate) fn attribute(&self, object: u64, name: &str) -> Option<u64> {
         self.attributes(object)?.get(self, name)
+    }
+
+    /// The dictionary in which an object has its attributes, if it has one.
+    pub(crate) fn attribute_dict(&self, object: u64) -> Option<u64> {
+        let class = self.type_of(object)?;
+        let managed = class.has(flag::MANAGED_DICT) && self.layout.kept != Kept::Dict;
+        let at = match managed {
+            true => object.checked_sub(DICT_BEFORE)?,
+            false => {
+                let offset = u64::try_from(class.dict_offset).ok()?;
+                object.checked_add(Some(offset).filter(|offset| *offset != 0)?)?
+            }
+        };
+        self.source.pointer(at)
     }
 
     fn kept(&self, object: u64, class: &Class) -> Option<Vec<Entry>> {

@@ -5,7 +5,7 @@ use super::layout::flag;
 use crate::source::{Source, is_pointer};
 
 /// In a dictionary: how many entries are used, a tag, its keys and, apart, its values.
-const USED: u64 = 16;
+pub(super) const USED: u64 = 16;
 /// More entries than this are not read: what we look for has dozens.
 const MOST: u64 = 4096;
 
@@ -13,12 +13,12 @@ const MOST: u64 = 4096;
 pub(crate) type Entry = (u64, u64);
 
 /// A table of keys, as its head describes it.
-struct Table {
-    entries: u64,
-    count: u64,
+pub(super) struct Table {
+    pub entries: u64,
+    pub count: u64,
     /// Bytes of an entry, and the place of the key in it; its value follows.
-    size: u64,
-    key: u64,
+    pub size: u64,
+    pub key: u64,
 }
 
 impl<S: Source> Heap<'_, S> {
@@ -50,7 +50,7 @@ impl<S: Source> Heap<'_, S> {
 
     /// The entries of a table of keys, with values from a table apart where there is one.
     pub(super) fn keys(&self, keys: u64, values: Option<u64>) -> Option<Vec<Entry>> {
-        let table = self.table(keys)?;
+        let table = self.table(keys, MOST)?;
         let words = self
             .source
             .words(table.entries, (table.count * table.size / 8) as usize)?;
@@ -71,15 +71,20 @@ impl<S: Source> Heap<'_, S> {
         Some(found.into_iter().filter(set).collect())
     }
 
-    fn table(&self, keys: u64) -> Option<Table> {
+    /// Of at most so many entries.
+    pub(super) fn table(&self, keys: u64, most: u64) -> Option<Table> {
         let table = match self.layout.minor {
             ..=10 => {
                 let words = self.source.words(keys, 5)?;
                 let (size, count) = (words[1], words[4]);
-                if !size.is_power_of_two() || size > 4 * MOST {
+                if !size.is_power_of_two() || size > 4 * most {
                     return None;
                 }
-                let index = if size <= 0xff { 1 } else { 2 };
+                let index = match size {
+                    ..=0xff => 1,
+                    0x100..=0xffff => 2,
+                    0x1_0000.. => 4,
+                };
                 Table {
                     entries: keys.checked_add(40 + size * index)?,
                     count,
@@ -90,19 +95,19 @@ impl<S: Source> Heap<'_, S> {
             11.. => {
                 let words = self.source.words(keys, 4)?;
                 let [_, index, kind, ..] = words[1].to_le_bytes();
-                if index > 24 || kind > 2 {
+                if index > 32 || kind > 2 {
                     return None;
                 }
                 // Keys that are all texts carry no hash of their own.
                 let (size, key) = if kind == 0 { (24, 8) } else { (16, 0) };
                 Table {
-                    entries: keys.checked_add(32 + (1 << index))?,
+                    entries: keys.checked_add(32 + (1u64 << index))?,
                     count: words[3],
                     size,
                     key,
                 }
             }
         };
-        (table.count <= 2 * MOST).then_some(table)
+        (table.count <= 2 * most).then_some(table)
     }
 }

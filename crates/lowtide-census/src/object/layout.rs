@@ -9,7 +9,9 @@ pub(crate) const SIZE: u64 = 16;
 /// In a type.
 pub(crate) const TYPE_NAME: u64 = 24;
 pub(super) const TYPE_BASIC_SIZE: usize = 32;
+pub(super) const TYPE_ITEM_SIZE: usize = 40;
 pub(super) const TYPE_FLAGS: usize = 168;
+pub(super) const TYPE_WEAK_LIST: usize = 208;
 pub(super) const TYPE_NEXT: usize = 224;
 pub(super) const TYPE_DICT: usize = 264;
 pub(super) const TYPE_DICT_OFFSET: usize = 288;
@@ -18,12 +20,16 @@ pub(super) const TYPE_ORDER: usize = 344;
 pub(super) const TYPE_READ: usize = 352;
 
 /// Flags of a type.
-pub(super) mod flag {
+pub(crate) mod flag {
     /// Attributes stand right behind the object.
     pub(crate) const INLINE_VALUES: u64 = 1 << 2;
+    /// The list of its weak references is reached by a word before the object.
+    pub(crate) const MANAGED_WEAK_LIST: u64 = 1 << 3;
     /// Attributes are reached by words before the object.
     pub(crate) const MANAGED_DICT: u64 = 1 << 4;
     pub(crate) const HEAP: u64 = 1 << 9;
+    /// Its objects are known to the collector, and have its links before them.
+    pub(crate) const COLLECTED: u64 = 1 << 14;
     pub(crate) const READY: u64 = 1 << 12;
     pub(crate) const INT: u64 = 1 << 24;
     pub(crate) const LIST: u64 = 1 << 25;

@@ -6,6 +6,7 @@
 
 mod attributes;
 mod dict;
+mod items;
 mod layout;
 mod number;
 mod sequence;
@@ -16,7 +17,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-pub(crate) use layout::{Layout, TYPE, TYPE_NAME};
+pub(crate) use layout::{Kept as KeptBy, Layout, SIZE, TYPE, TYPE_NAME, flag};
 pub(crate) use types::Class;
 
 use crate::source::Source;

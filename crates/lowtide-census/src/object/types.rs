@@ -3,8 +3,8 @@
 use std::rc::Rc;
 
 use super::layout::{
-    TYPE, TYPE_BASIC_SIZE, TYPE_DICT, TYPE_DICT_OFFSET, TYPE_FLAGS, TYPE_NAME, TYPE_NEXT,
-    TYPE_ORDER, TYPE_READ, flag,
+    TYPE, TYPE_BASIC_SIZE, TYPE_DICT, TYPE_DICT_OFFSET, TYPE_FLAGS, TYPE_ITEM_SIZE, TYPE_NAME,
+    TYPE_NEXT, TYPE_ORDER, TYPE_READ, TYPE_WEAK_LIST, flag,
 };
 use super::{Heap, REMEMBERED};
 use crate::source::{Source, is_pointer};
@@ -21,12 +21,16 @@ pub(crate) struct Class {
     pub address: u64,
     /// Without its module, for classes that programs make.
     pub name: String,
-    pub(super) basic_size: u64,
-    pub(super) flags: u64,
+    pub(crate) basic_size: u64,
+    /// Of each item behind it, for types whose objects are of different lengths.
+    pub(crate) item_size: u64,
+    pub(crate) flags: u64,
     dict: u64,
     /// A tuple: the class itself and all that it is made from.
     order: u64,
-    pub(super) dict_offset: i64,
+    pub(crate) dict_offset: i64,
+    /// Where its objects have the list of weak references to them.
+    pub(crate) weak_list: i64,
     /// What hands out the next item.
     next: u64,
 }
@@ -45,12 +49,29 @@ impl Class {
         is_pointer(self.dict)
     }
 
+    /// What it defines.
+    pub(crate) fn dict(&self) -> Option<u64> {
+        Some(self.dict).filter(|dict| is_pointer(*dict))
+    }
+
+    pub(crate) fn is_list(&self) -> bool {
+        self.has(flag::LIST)
+    }
+
+    pub(crate) fn is_tuple(&self) -> bool {
+        self.has(flag::TUPLE)
+    }
+
+    pub(crate) fn is_dict(&self) -> bool {
+        self.has(flag::DICT)
+    }
+
     /// Its objects hand out one item after the other.
     pub(crate) fn is_iterator(&self) -> bool {
         self.next != 0
     }
 
-    pub(super) fn has(&self, flag: u64) -> bool {
+    pub(crate) fn has(&self, flag: u64) -> bool {
         self.flags & flag != 0
     }
 }
@@ -73,7 +94,10 @@ impl<S: Source> Heap<'_, S> {
         let bytes: [u8; TYPE_READ] = self.source.array(address)?;
         let word = |at: usize| u64::from_le_bytes(*bytes[at..].first_chunk().expect("a word"));
         let flags = word(TYPE_FLAGS);
-        if flags & flag::READY == 0 || word(TYPE_BASIC_SIZE) > LARGEST {
+        if flags & flag::READY == 0
+            || word(TYPE_BASIC_SIZE) > LARGEST
+            || word(TYPE_ITEM_SIZE) > LARGEST
+        {
             return None;
         }
         // Its own type is one whose objects are types.
@@ -85,10 +109,12 @@ impl<S: Source> Heap<'_, S> {
             address,
             name: self.name_at(word(TYPE_NAME as usize))?,
             basic_size: word(TYPE_BASIC_SIZE),
+            item_size: word(TYPE_ITEM_SIZE),
             flags,
             dict: word(TYPE_DICT),
             order: word(TYPE_ORDER),
             dict_offset: word(TYPE_DICT_OFFSET) as i64,
+            weak_list: word(TYPE_WEAK_LIST) as i64,
             next: word(TYPE_NEXT),
         })
     }
@@ -130,6 +156,13 @@ impl<S: Source> Heap<'_, S> {
             .into_iter()
             .filter_map(|base| self.class(base))
             .collect()
+    }
+
+    /// With the classes and functions that it was made in.
+    pub(crate) fn qualified_name(&self, class: &Class) -> Option<String> {
+        // It stands before the names of attributes that its objects share.
+        let at = class.address.checked_add(self.layout.shared_keys - 8)?;
+        self.text(self.source.pointer(at)?)
     }
 
     /// The name of the module that a class was made in.

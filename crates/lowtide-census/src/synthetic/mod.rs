@@ -18,18 +18,20 @@ use std::collections::HashMap;
 
 use lowtide_core::inside::seen::Inside;
 use lowtide_core::look::PythonVersion;
-use lowtide_sys::memory::{Image, Memory};
+use lowtide_sys::memory::{Image, Memory, mappings};
 
 use crate::interpreter::{Counts, Interpreter};
-use crate::object::Memo;
+use crate::object::{Heap, Memo};
 use crate::refusal::Refusal;
-use crate::source::Direct;
+use crate::source::{Direct, Whole};
 #[cfg(test)]
 pub(crate) use loops::Loops;
 pub(crate) use runtime::Shape;
 
 /// Where it lies, as a heap of a real process could.
 pub(crate) const BASE: u64 = 0x7f5a_1000_0000;
+/// More than any of them takes.
+const ROOM: u64 = 1 << 28;
 /// What is read of a name may reach beyond it.
 const BEHIND: usize = 4096;
 
@@ -162,11 +164,33 @@ pub(crate) fn read<M: Memory>(
     // Memory that stands still is the same, however it is read.
     let direct = crate::loops::read(&Direct(memory), &interpreter, &memo, &pass.found, &watch);
     assert_eq!(inside, direct);
+    let (graph, holders) = walk(memory, &interpreter);
     Ok(Seen {
         counts: interpreter.counts(&Direct(memory)),
         objects: pass.objects,
         inside,
+        graph,
+        holders,
     })
+}
+
+/// All objects and edges, as numbers, and the names of holders.
+fn walk<M: Memory>(memory: &M, interpreter: &Interpreter) -> ([u64; 4], Vec<String>) {
+    let mut parser = mappings::Parser::default();
+    parser.feed(format!("{BASE:x}-{:x} rw-p 00000000 00:00 0\n", BASE + ROOM).as_bytes());
+    let whole = Whole::new(memory, &parser.finish(), u64::MAX);
+    let heap = Heap::new(&whole, interpreter.layout);
+    let (mut graph, pass) = crate::graph::walk(memory, &whole, &heap, interpreter);
+    let (nodes, edges) = (graph.nodes.len(), graph.edges.to.len());
+    assert_eq!(graph.edges.starts.len(), nodes + 1);
+    assert!(graph.edges.to.iter().all(|to| (*to as usize) < nodes));
+    let bytes = graph
+        .nodes
+        .iter()
+        .fold(0u64, |sum, node| sum.saturating_add(node.bytes));
+    let numbers = [nodes as u64, edges as u64, bytes, pass.torn];
+    let holders = crate::holders::tried::names(&mut graph, &heap, interpreter);
+    (numbers, holders)
 }
 
 /// What was read.
@@ -175,4 +199,6 @@ pub(crate) struct Seen {
     pub counts: Option<Counts>,
     pub objects: u64,
     pub inside: Inside,
+    pub graph: [u64; 4],
+    pub holders: Vec<String>,
 }

@@ -1,7 +1,7 @@
 //! Gathers the signs: from a run with all that it remembers, or from a bare series.
 
 use crate::judge::{Examined, examined};
-use crate::look::{By, Examiner, Look, MemoryClass, Objects, Reserved};
+use crate::look::{Breakdown, By, Examiner, Look, MemoryClass, Objects, Part, Reserved};
 use crate::mark::Phase;
 use crate::point::Context;
 use crate::process::Role;
@@ -10,11 +10,12 @@ use crate::run::occurrences::At;
 use crate::run::{ProcessTrack, Run, Taken};
 use crate::series::Series;
 use crate::stats;
-use crate::units::unit_factor;
+use crate::units::{Bytes, unit_factor};
 use crate::verdict::{Axis, Class, Meter, Verdict};
 
 use super::counts::{self, Beside};
 use super::driver::{self, drivers};
+use super::held;
 use super::memory::{self, Pair};
 use super::objects;
 use super::seen::{grown, meets, was_cut_short};
@@ -202,6 +203,12 @@ fn of_looks(
             counted,
         });
     }
+    signs.held = held::of_pairs(&pairs)
+        .filter(|_| signs.course.grew > 0.0)
+        .and_then(|pair| {
+            let saw_it = meets(pair, &signs.course, on_steps);
+            held::held(pair, signs.to_be_seen(), saw_it)
+        });
     if let Some(pair) = mapped {
         of_mappings(signs, &pair.first.look, &pair.last.look);
     }
@@ -342,16 +349,34 @@ fn excursion(held: &Held, phase: Phase) -> PhaseExcursion {
     }
 }
 
-/// The first and the last look at Python's objects, of the examiner that looked last.
+/// The first and the last look at Python's objects, of the examiner that looked last among those that looked twice:
+/// the package stops to count where a census does.
 fn objects_seen(looks: &[Taken], held: &Held) -> Option<ObjectsSign> {
-    let examiner: &Examiner = looks
-        .iter()
-        .rev()
-        .find(|taken| taken.look.objects.is_some())
-        .map(|taken| &taken.look.examiner)?;
+    let mut examiners: Vec<&Examiner> = Vec::new();
+    for taken in looks.iter().rev().filter(|taken| tells_of_tensors(taken)) {
+        let examiner = &taken.look.examiner;
+        if !examiners.contains(&examiner) {
+            examiners.push(examiner);
+        }
+    }
+    let seen = |examiner| objects_seen_by(examiner, looks, held);
+    examiners.into_iter().find_map(seen)
+}
+
+/// A census tells of tensors only where it could take them apart; the package asks torch itself.
+fn tells_of_tensors(taken: &Taken) -> bool {
+    let look = &taken.look;
+    let names_some = || {
+        let tensors = look.breakdown(&By::TensorGroup);
+        tensors.is_some_and(|tensors| !tensors.parts.is_empty())
+    };
+    look.objects.is_some() && (look.examiner != Examiner::Census || names_some())
+}
+
+fn objects_seen_by(examiner: &Examiner, looks: &[Taken], held: &Held) -> Option<ObjectsSign> {
     let of_it = looks
         .iter()
-        .filter(|taken| taken.look.examiner == *examiner);
+        .filter(|taken| taken.look.examiner == *examiner && tells_of_tensors(taken));
     let counts: Vec<ObjectCount> = of_it
         .filter_map(|taken| Some(object_count(taken, taken.look.objects?)))
         .collect();
@@ -370,9 +395,11 @@ fn objects_seen(looks: &[Taken], held: &Held) -> Option<ObjectsSign> {
 fn object_count(taken: &Taken, objects: Objects) -> ObjectCount {
     let look = &taken.look;
     let tensors = look.breakdown(&By::TensorGroup);
-    let host = look
-        .breakdown(&By::Device)
-        .and_then(|devices| devices.part("cpu")?.bytes);
+    let devices = look.breakdown(&By::Device);
+    let host = match devices {
+        Some(devices) => devices.part("cpu").and_then(|part| part.bytes),
+        None => tensors.map(host_bytes),
+    };
     ObjectCount {
         at: At {
             seconds: look.at.seconds(),
@@ -384,6 +411,17 @@ fn object_count(taken: &Taken, objects: Objects) -> ObjectCount {
         objects: objects.tracked as f64,
         cuda: objects.cuda,
     }
+}
+
+/// Of tensors in this machine's memory, where nobody sums up their storages.
+fn host_bytes(tensors: &Breakdown) -> Bytes {
+    let is_host = |part: &&Part| {
+        let name = part.name.strip_prefix("Tensor ").unwrap_or(&part.name);
+        name.starts_with("cpu ")
+    };
+    let parts = tensors.parts.iter().filter(is_host);
+    let bytes = parts.filter_map(|part| part.bytes);
+    bytes.fold(Bytes::ZERO, |sum, bytes| sum + bytes)
 }
 
 fn of_tree(signs: &mut Signs, run: &Run, on_steps: bool) {

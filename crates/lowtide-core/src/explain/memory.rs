@@ -118,6 +118,11 @@ impl Pair<'_> {
         missing
     }
 
+    /// Looks that had it.
+    pub(crate) fn looks(&self) -> usize {
+        self.looks
+    }
+
     /// What the process grew by between the two looks.
     pub(crate) fn grew(&self) -> Option<f64> {
         let held = |taken: &Taken| taken.look.held.map(Bytes::as_f64);

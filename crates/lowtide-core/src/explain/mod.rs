@@ -7,6 +7,7 @@
 mod counts;
 mod driver;
 mod gather;
+mod held;
 mod hook;
 mod memory;
 mod objects;
@@ -69,11 +70,23 @@ fn explain(signs: Signs) -> Explanation {
         untested,
         drivers: signs.drivers,
         memory: signs.memory,
+        held: signs.held,
         objects: signs.object_growth,
     }
 }
 
-/// The process first, then the kinds of memory in it.
+/// Who holds what came, by two censuses.
+fn holders(signs: &Signs) -> impl Iterator<Item = Suspect> {
+    let lines = signs.held.iter().flat_map(|held| &held.lines);
+    let lines = lines.filter(|line| line.share >= SUSPECT && !line.holders.is_empty());
+    lines.map(|line| Suspect {
+        who: line.holders.join(" and "),
+        share: (line.share * line.held).clamp(0.0, 1.0),
+        says: line.says.clone(),
+    })
+}
+
+/// The process first, then the holders and the kinds of memory in it.
 fn suspects(signs: &Signs, verdict: &Verdict) -> Vec<Suspect> {
     let Some(process) = verdict.process.as_ref().filter(|_| signs.course.grew > 0.0) else {
         return Vec::new();
@@ -93,6 +106,7 @@ fn suspects(signs: &Signs, verdict: &Verdict) -> Vec<Suspect> {
             ),
         });
     }
+    suspects.extend(holders(signs));
     let grown = signs.memory_that_grew();
     let parts = grown.into_iter().flat_map(|grown| &grown.parts);
     suspects.extend(
@@ -140,6 +154,9 @@ pub struct Explanation {
     pub drivers: Vec<Driver>,
     /// Where the bytes are. None: no two looks into the process.
     pub memory: Option<Memory>,
+    /// Who holds what came. None: no two censuses of the process, or nothing grew.
+    #[serde(default)]
+    pub held: Option<Held>,
     /// The objects that Python's collector tracks, where they rise steadily while it grows.
     #[serde(default)]
     pub objects: Option<ObjectGrowth>,
@@ -191,6 +208,42 @@ impl Memory {
     pub fn by(&self, by: &By) -> Option<&BreakdownGrowth> {
         self.breakdowns.iter().find(|growth| growth.by == *by)
     }
+}
+
+/// An early census of Python's objects against a late one.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Held {
+    /// All that were taken of the process.
+    pub censuses: usize,
+    pub from: Moment,
+    pub to: Moment,
+    /// Growth of anon + shmem + swap between the two.
+    pub grew: f64,
+    /// What Python's objects, with what lies behind them, explain of that, 0 to 1; none where the two do not tell.
+    pub explained: Option<f64>,
+    /// The one to look at first comes first.
+    pub lines: Vec<HeldLine>,
+    /// What to know before they are believed.
+    pub notes: Vec<String>,
+}
+
+/// Objects that became more, and who holds them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HeldLine {
+    /// `+1,203 x Tensor cpu float32 [64, 64] (+19.7 MB), 1.00 a step, held by train.CACHE (list, 412 -> 1,615)`.
+    pub says: String,
+    /// How much came, with what came along.
+    pub bytes: f64,
+    /// Of the growth of anon + shmem + swap, 0 to 1.
+    pub share: f64,
+    /// Who holds it, the most of it first. Empty: nobody was found.
+    pub holders: Vec<String>,
+    /// How much of what came they hold, 0 to 1.
+    pub held: f64,
+    /// From a root to the first of them.
+    pub path: Vec<String>,
+    /// What may end it, and which code may touch it, as candidates.
+    pub facts: Vec<String>,
 }
 
 /// How the objects that Python's collector tracks became more.

@@ -13,7 +13,7 @@ use crate::units::show_bytes;
 use crate::verdict::{Axis, Bound, Class, Meter};
 
 use super::hook::Hook;
-use super::{BreakdownGrowth, Driver, Memory, ObjectGrowth};
+use super::{BreakdownGrowth, Driver, Held, Memory, ObjectGrowth};
 
 /// Reserved space explains a growth from this share of it on: the judge asks for as much of an end.
 const FILLS: f64 = 0.9;
@@ -47,6 +47,8 @@ pub(crate) struct Signs {
     pub epoch: Option<EpochSign>,
     pub job: JobSigns,
     pub memory: Option<Memory>,
+    /// Who holds what came, by two censuses.
+    pub held: Option<Held>,
     /// Time ran out in a look: what was not read counts as memory of no kind.
     pub unread: bool,
     pub counts: Option<FirstAndLast<Counts>>,
@@ -267,6 +269,7 @@ impl Signs {
             epoch: None,
             job: JobSigns::default(),
             memory: None,
+            held: None,
             unread: false,
             counts: None,
             blocks: None,

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use super::agreement::Claim;
 use super::rounds::{Counted, Rounds};
 use super::seen::{BarSeen, Enclosing, Inside};
 use super::{Place, Word};
@@ -364,8 +365,22 @@ impl Bars {
         let length = bar.total.filter(|total| *total > 0);
         let of_loader = length.is_some_and(|length| inside.loader_lengths.contains(&length));
         let named = output::epoch_of(&bar.label).is_some() && !output::names_a_round(&bar.label);
-        let mut place = Place::new(LoopObject::Bar, step);
         let in_rounds = around.done.is_some();
+        let mut place = Place::new(LoopObject::Bar, step);
+        place.claim = Claim {
+            start: bar
+                .initial
+                .max(around.began.saturating_mul(length.unwrap_or(0))),
+            start_within: if around.began > 0 {
+                length.unwrap_or(0)
+            } else {
+                0
+            },
+            round: length.filter(|_| around.done.is_none() && bar.inside != Enclosing::Nothing),
+            may_be_ahead: by_hand && bar.inside == Enclosing::Unknown && !in_rounds,
+            single: !bar.over_loader && bar.inside != Enclosing::Unknown,
+            ..place.claim
+        };
         if bar.over_loader || named || of_loader || in_epochs {
             place.geometry.epoch_steps = length.map(|length| length as f64);
             let part = length.map(|length| step as f64 / length as f64);
@@ -404,6 +419,8 @@ pub(super) struct Around {
     /// Rounds done before this one, and how many there are in all.
     pub done: Option<u64>,
     pub all: Option<u64>,
+    /// Rounds that were done before the program began: it was resumed.
+    pub began: u64,
 }
 
 impl Around {
@@ -412,6 +429,7 @@ impl Around {
         Around {
             done: Some(bar.n),
             all: bar.total,
+            began: bar.initial,
         }
     }
 
@@ -430,6 +448,7 @@ impl Around {
         Around {
             done: count(value),
             all: count(end),
+            began: count(start).unwrap_or(0),
         }
     }
 }

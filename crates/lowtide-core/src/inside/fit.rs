@@ -13,7 +13,11 @@ pub(super) struct Fits {
 
 impl Fits {
     pub(super) fn see(&mut self, inside: &Inside, at: Micros) -> Word {
-        let counters = inside.fits.iter().map(|fit| ((fit.address, 0), fit.step));
+        // One that is over moved moments ago, and is none of two at once.
+        let busy = inside.fits.iter().any(|fit| fit.stage.is_some());
+        let fits = inside.fits.iter();
+        let fits = fits.filter(|fit| !busy || fit.stage.is_some());
+        let counters = fits.map(|fit| ((fit.address, 0), fit.step));
         let address = match self.movers.see(counters, at) {
             // It will move soon; until then nobody else speaks for it.
             Choice::Nobody if inside.fits.iter().any(|fit| fit.stage.is_some()) => {

@@ -1,6 +1,7 @@
 //! Passes over a DataLoader, in loops that have no other counter: batches that the loop got, with the length of the
 //! loader as that of an epoch.
 
+use super::agreement::Claim;
 use super::bars::Around;
 use super::movers::{Choice, Movers};
 use super::rounds::{Counted, Rounds};
@@ -85,6 +86,17 @@ impl Passes {
             false => LoopObject::DataLoader,
         };
         let mut place = Place::new(object, step);
+        let began = if pass.passes.is_none() {
+            around.began
+        } else {
+            0
+        };
+        place.claim = Claim {
+            start: began.saturating_mul(length.unwrap_or(0)),
+            start_within: length.filter(|_| began > 0).unwrap_or(0),
+            round: length.filter(|_| counted.before.is_none()),
+            ..place.claim
+        };
         if counted.before.is_some() {
             let all = around.all.zip(length);
             place.total = all.map(|(epochs, length)| epochs.saturating_mul(length));

@@ -12,8 +12,24 @@ pub struct Inside {
     pub training: Option<bool>,
     /// torch is there, and whether anything in it optimizes.
     pub optimizes: Option<bool>,
+    /// What counts the steps of optimizers; none where that could not be told.
+    pub clocks: Option<Vec<ClockSeen>>,
     /// Lengths of the loaders that are known.
     pub loader_lengths: Vec<u64>,
+}
+
+/// A tensor of an optimizer: how often it was changed in place. All of them change with every step of their optimizer,
+/// and with nothing else that a loop does again and again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ClockSeen {
+    pub optimizer: u64,
+    pub address: u64,
+    /// One change is one step, and there were none before the first. A parameter is changed when it is made or loaded, too,
+    /// and once or twice in a step.
+    pub is_exact: bool,
+    /// Its optimizer is known to change it once a step.
+    pub is_plain: bool,
+    pub ticks: u64,
 }
 
 /// transformers' `TrainerState`, with the arguments of its Trainer.

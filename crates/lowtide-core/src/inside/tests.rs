@@ -1,6 +1,6 @@
 //! Loops as they are seen moment by moment: what is told, and when nothing is.
 
-use super::seen::{BarSeen, Enclosing, FitSeen, PassSeen, Stage, TrainerSeen};
+use super::seen::{BarSeen, ClockSeen, Enclosing, FitSeen, PassSeen, Stage, TrainerSeen};
 use super::*;
 
 const NONE: [u64; 0] = [];
@@ -105,6 +105,187 @@ fn a_second_search_for_parameters_begins_anew() {
     let one = |(address, step)| trainers(vec![trainer(address, step)]);
     let moments = [(1, 98), (1, 99), (1, 100), (2, 0), (2, 1), (2, 2)];
     assert_eq!(steps(moments.map(one)), [99, 100, 1, 2]);
+}
+
+#[test]
+fn a_trainer_that_is_kept_does_not_stand_in_the_way_of_the_next() {
+    let both = |(first, second): (u64, Option<u64>)| {
+        let one = |address, step, in_train| TrainerSeen {
+            in_train,
+            ..trainer(address, step)
+        };
+        let mut seen = vec![one(1, first, second.is_none())];
+        seen.extend(second.map(|step| one(2, step, true)));
+        trainers(seen)
+    };
+    let ends = [(98, None), (99, None), (100, None)];
+    let next = [(100, Some(3)), (100, Some(5)), (100, Some(7))];
+    assert_eq!(
+        steps(ends.into_iter().chain(next).map(both)),
+        [99, 100, 5, 7]
+    );
+}
+
+#[test]
+fn a_trainer_at_its_end_is_worth_a_search_for_the_next() {
+    let mut reader = InsideReader::new(7);
+    let mut seeks = |step, in_train, at: u64| {
+        let state = TrainerSeen {
+            in_train,
+            ..trainer(1, step)
+        };
+        reader.see(&trainers(vec![state]), Micros(at * 500_000));
+        reader.seeks()
+    };
+    assert!(!seeks(98, true, 0));
+    assert!(!seeks(99, true, 1));
+    // It evaluates.
+    assert!(!seeks(99, true, 9));
+    assert!(!seeks(100, false, 10));
+    assert!(seeks(100, false, 12));
+}
+
+/// A process with torch in which something optimizes, and what its clock shows.
+fn trained(updates: u64, seen: Inside) -> Inside {
+    let clock = ClockSeen {
+        optimizer: 9,
+        address: 9,
+        is_exact: true,
+        is_plain: false,
+        ticks: updates,
+    };
+    Inside {
+        optimizes: Some(true),
+        training: Some(true),
+        clocks: Some(vec![clock]),
+        ..seen
+    }
+}
+
+fn objects(moments: impl IntoIterator<Item = Inside>) -> Vec<(u64, LoopObject)> {
+    let marks = marks(moments).into_iter();
+    marks
+        .filter_map(|mark| Some((mark.step?, mark.object?)))
+        .collect()
+}
+
+#[test]
+fn a_bar_is_told_when_the_optimizer_agrees() {
+    let seen = |n| trained(n, bars(vec![bar(1, n, 500)]));
+    let told = objects((0..12).map(|n| seen(10 * n + n % 3)));
+    assert!(told.len() >= 6, "{told:?}");
+    assert!(told.iter().all(|(_, object)| *object == LoopObject::Bar));
+}
+
+#[test]
+fn a_bar_beside_an_optimizer_that_stands_still_is_none() {
+    let seen = |n| trained(40, bars(vec![bar(1, n, 500)]));
+    assert_eq!(steps((0..40).map(|n| seen(10 * n))), NONE);
+}
+
+#[test]
+fn the_optimizer_counts_where_a_bar_waits_for_it() {
+    let seen = |n: u64| trained(28 * n, bars(vec![bar(1, 10 * n, 500)]));
+    let told = objects((0..40).map(seen));
+    assert!(told.len() > 10, "{told:?}");
+    for (step, object) in told {
+        assert_eq!((step % 28, object), (0, LoopObject::Optimizer));
+    }
+}
+
+#[test]
+fn an_epoch_that_was_left_early_takes_back_what_was_told_of_it() {
+    // 60 of 200 batches, over and over.
+    let seen = |n: u64| {
+        let one = BarSeen {
+            over_loader: true,
+            inside: Enclosing::Range {
+                value: (n / 60) as i64,
+                end: 30,
+                start: Some(0),
+            },
+            ..bar(1 + n / 60, n % 60, 200)
+        };
+        trained(n, bars(vec![one]))
+    };
+    let told = marks((0..60).map(|n| seen(5 * n + n % 2)));
+    let lengths: Vec<f64> = (told.iter())
+        .filter_map(|mark| mark.geometry?.epoch_steps)
+        .collect();
+    assert_eq!(lengths, [200.0, Geometry::UNKNOWN]);
+    let last = told.last().unwrap();
+    assert_eq!((last.step, last.total_steps), (Some(296), None));
+    assert_eq!(last.object, Some(LoopObject::Optimizer));
+}
+
+#[test]
+fn the_optimizer_counts_where_nothing_else_does() {
+    let told = objects((0..40).map(|n| trained(7 * n, Inside::default())));
+    assert_eq!(told.first(), Some(&(91, LoopObject::Optimizer)));
+    assert_eq!(told.last(), Some(&(273, LoopObject::Optimizer)));
+}
+
+#[test]
+fn a_resumed_bar_that_comes_late_is_not_mixed_with_the_updates() {
+    let seen = |n: u64| {
+        let late = |n: u64| BarSeen {
+            initial: 200,
+            ..bar(1, 200 + n, 900)
+        };
+        let shown = if n < 30 * 7 { vec![] } else { vec![late(n)] };
+        trained(n, bars(shown))
+    };
+    let told = objects((0..80).map(|n| seen(7 * n)));
+    assert_eq!(told.last(), Some(&(553, LoopObject::Optimizer)));
+    assert!(told.windows(2).all(|pair| pair[1].0 - pair[0].0 == 7));
+}
+
+#[test]
+fn an_optimizer_that_is_over_is_not_told_late() {
+    // Two at once say nothing; then one of them has stopped moments ago.
+    let clock = |optimizer, ticks| ClockSeen {
+        optimizer,
+        address: optimizer,
+        is_exact: true,
+        is_plain: false,
+        ticks,
+    };
+    let seen = |n: u64| Inside {
+        clocks: Some(match n {
+            0..30 => vec![clock(1, 5 * n), clock(2, 9 * n)],
+            _ => vec![clock(1, 5 * 29)],
+        }),
+        ..trained(0, Inside::default())
+    };
+    assert_eq!(steps((0..50).map(seen)), NONE);
+}
+
+#[test]
+fn what_is_found_of_an_optimizer_that_is_not_known_yet_is_no_step() {
+    let seen = |n| Inside {
+        optimizes: Some(true),
+        clocks: Some(Vec::new()),
+        ..bars(vec![bar(1, n, 500)])
+    };
+    let mut reader = InsideReader::new(7);
+    for n in 0..20 {
+        assert_eq!(reader.see(&seen(10 * n + n % 3), Micros(n * 500_000)), None);
+    }
+    assert!(reader.seeks());
+}
+
+#[test]
+fn steps_that_nothing_counts_on_have_ended() {
+    let mut reader = InsideReader::new(7);
+    for n in 0..4 {
+        let seen = bars(vec![bar(1, 10 * n + n / 3, 500)]);
+        reader.see(&seen, Micros(n * 500_000));
+    }
+    reader.see(&bars(vec![]), Micros(2_000_000));
+    assert_eq!(reader.lost_at(Micros(20_000_000)), None);
+    assert_eq!(reader.lost_at(Micros(40_000_000)), Some(31));
+    reader.see(&bars(vec![bar(1, 60, 500)]), Micros(41_000_000));
+    assert_eq!(reader.lost_at(Micros(80_000_000)), None);
 }
 
 #[test]

@@ -20,7 +20,10 @@ pub(super) struct Trainers {
 
 impl Trainers {
     pub(super) fn see(&mut self, inside: &Inside, at: Micros) -> Word {
+        // One whose training is over moved last moments ago, and is none of two at once.
+        let busy = inside.trainers.iter().any(|state| state.in_train);
         let states = inside.trainers.iter();
+        let states = states.filter(|state| !busy || state.in_train);
         let counters = states.map(|state| ((state.address, state.max_steps), state.step));
         let address = match self.movers.see(counters, at) {
             // It will move soon; until then nobody else speaks for it.

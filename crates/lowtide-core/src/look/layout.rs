@@ -85,6 +85,13 @@ impl PythonVersion {
     }
 }
 
+impl fmt::Display for PythonVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "3.{}", self.minor)?;
+        self.micro.map_or(Ok(()), |micro| write!(f, ".{micro}"))
+    }
+}
+
 /// The classes of memory, each resident byte in exactly one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -204,6 +211,7 @@ mod tests {
         };
         assert_eq!(PythonVersion::of_word(0x030e_02f0), three(14, 2));
         assert_eq!(PythonVersion::of_word(0x030b_07f0), three(11, 7));
+        assert_eq!(three(11, 7).unwrap().to_string(), "3.11.7");
         assert_eq!(PythonVersion::of_word(0x040b_07f0), None);
         assert_eq!(PythonVersion::of_word(0x0103_0b07_f000), None);
     }

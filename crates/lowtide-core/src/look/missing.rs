@@ -11,7 +11,8 @@ use crate::units::{Bytes, Micros, Share, show_bytes};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Missing {
-    /// It had to end before all was read: the rest counts as [`MemoryClass::OtherAnon`].
+    /// It had to end before all was read: what was not read is not told apart. Of mappings it counts as
+    /// [`MemoryClass::OtherAnon`].
     ///
     /// [`MemoryClass::OtherAnon`]: super::MemoryClass::OtherAnon
     TimeRanOut { work: Micros, wall: Micros },
@@ -31,6 +32,8 @@ pub enum Missing {
     BrokenHeaps { bytes: Bytes },
     /// Resident pages in reserved address space that is too large to go through.
     Sparse { bytes: Bytes },
+    /// Objects of C that are laid out otherwise than those that are known: what lies behind them is not told.
+    Undecoded { what: String, count: u64 },
     /// Of two looks that are compared: growth came before or after them.
     Elsewhere { seen: Share },
     /// A newer version of lowtide wrote it.
@@ -40,7 +43,7 @@ pub enum Missing {
 
 impl Missing {
     /// The names that [`Missing::kind`] gives.
-    pub const KINDS: [&str; 11] = [
+    pub const KINDS: [&str; 12] = [
         "time-ran-out",
         "unlisted",
         "changed",
@@ -50,6 +53,7 @@ impl Missing {
         "free-threaded",
         "broken-heaps",
         "sparse",
+        "undecoded",
         "elsewhere",
         "unknown",
     ];
@@ -66,6 +70,7 @@ impl Missing {
             Missing::FreeThreaded => "free-threaded",
             Missing::BrokenHeaps { .. } => "broken-heaps",
             Missing::Sparse { .. } => "sparse",
+            Missing::Undecoded { .. } => "undecoded",
             Missing::Elsewhere { .. } => "elsewhere",
             Missing::Unknown => "unknown",
         }
@@ -87,7 +92,7 @@ impl fmt::Display for Missing {
         match self {
             Missing::TimeRanOut { work, wall } => write!(
                 f,
-                "time ran out after {:.1} s of work in {:.1} s: what was not read yet counts as other anonymous memory",
+                "time ran out after {:.1} s of work in {:.1} s: what was not read yet is not told apart",
                 work.seconds(),
                 wall.seconds()
             ),
@@ -120,6 +125,10 @@ impl fmt::Display for Missing {
             Missing::Sparse { bytes } => write!(
                 f,
                 "{bytes} in reserved address space of gigabytes was not gone through"
+            ),
+            Missing::Undecoded { what, count } => write!(
+                f,
+                "of {count} {what} only the Python object was counted: laid out otherwise than those that are known"
             ),
             Missing::Elsewhere { seen } => write!(
                 f,

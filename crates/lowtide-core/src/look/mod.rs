@@ -1,15 +1,18 @@
 //! A look: where the bytes of one process are. Whoever looked gives the same value: a header, what could
 //! not be seen, and any number of breakdowns, each *by* something. Examiners make looks (`lowtide-sys`
-//! from the mappings, the Python package from inside), the recorder stores them, `explain` compares two
+//! from the mappings, `lowtide-census` from Python's objects, the Python package from inside), the recorder stores them, `explain` compares two
 //! of them breakdown by breakdown, the report shows every breakdown that is there.
 //!
 //! Somebody who can take a process apart in a new way adds a [`By`] and makes parts; nothing between
 //! the examiner and the views has to know.
 
+mod heap;
+mod largest;
 mod layout;
 mod missing;
 mod names;
 
+pub use heap::{Amount, CodePlace, End, HeldGroup, Holder, PythonHeap, Unaccounted};
 pub use layout::{Allocator, Counts, Layout, MemoryClass, Pool, PythonVersion, Reserved};
 pub use missing::{Missing, Said};
 pub use names::{By, Examiner};
@@ -44,12 +47,15 @@ pub struct Look {
     /// What only an examiner of Python's objects knows.
     #[serde(default)]
     pub objects: Option<Objects>,
+    /// What only a census of Python's heap knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub heap: Option<PythonHeap>,
 }
 
 /// Somebody who can tell where the bytes of a process are. What schedules looks drives any number of
 /// them, one after the other and on one budget, and knows nothing else of them.
 pub trait Examine: Send {
-    /// Looks into a process, which is neither stopped nor changed. Sets the look's cost: it is what the
+    /// Looks into a process, which is not changed, and stopped only where the user asked for it. Sets the look's cost: it is what the
     /// budget pays.
     fn examine(&mut self, id: ProcId, options: Options) -> Result<Look, Gap>;
 }
@@ -81,6 +87,8 @@ pub enum LookWhy {
     Verdict,
     /// The guard warned.
     Guard,
+    /// Somebody asked: `lowtide census`.
+    Asked,
     /// A reason of a later lowtide.
     #[serde(other)]
     Other,
@@ -191,6 +199,7 @@ impl Look {
             breakdowns: Vec::new(),
             layout: None,
             objects: None,
+            heap: None,
         }
     }
 
@@ -303,6 +312,10 @@ mod tests {
             Missing::FreeThreaded,
             Missing::BrokenHeaps { bytes },
             Missing::Sparse { bytes },
+            Missing::Undecoded {
+                what: "tensors".to_owned(),
+                count: 3,
+            },
             Missing::Elsewhere {
                 seen: crate::units::Share(0.1),
             },

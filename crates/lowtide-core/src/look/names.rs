@@ -13,6 +13,8 @@ pub enum Examiner {
     Mappings,
     /// From inside: the Python package's callback.
     Callback,
+    /// From outside: every object of Python's heap.
+    Census,
     Other(String),
 }
 
@@ -26,6 +28,10 @@ pub enum By {
     Device,
     /// Tensors by device, dtype and shape; views count by themselves.
     TensorGroup,
+    /// Arrays by dtype and shape; views count by themselves.
+    ArrayGroup,
+    /// Images by mode and size, decoded or not.
+    ImageGroup,
     /// Python objects by type, without what they refer to.
     PythonType,
     /// What keeps it alive.
@@ -81,12 +87,15 @@ macro_rules! named {
 named!(Examiner:
     Mappings "mappings" "from outside",
     Callback "callback" "from inside",
+    Census "census" "from outside, object by object",
 );
 
 named!(By:
     Mapping "mapping" "by mapping",
     Device "device" "tensor storages by device",
     TensorGroup "tensor-group" "tensors by device, dtype and shape",
+    ArrayGroup "array-group" "arrays by dtype and shape",
+    ImageGroup "image-group" "images by mode and size",
     PythonType "python-type" "Python objects by type",
     Holder "holder" "by holder",
     CallSite "call-site" "by call site",

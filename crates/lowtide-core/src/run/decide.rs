@@ -297,7 +297,7 @@ impl Run {
     }
 
     /// What is left below the limit; negative when it is passed.
-    pub(super) fn headroom(&self) -> Option<f64> {
+    pub fn headroom(&self) -> Option<f64> {
         match (self.limit_override, &self.limit) {
             (Some(limit), _) => Some(limit.as_f64() - self.tree.extremes.last),
             (None, Some(limit)) => Some(limit.bytes.as_f64() - limit.used.as_f64()),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use lowtide_core::entry::{Cleanup, Entry, EventKind};
-use lowtide_core::look::{Breakdown, Cost, Cuda, Examiner, Look, LookWhy, Objects};
+use lowtide_core::look::{Breakdown, Cost, Cuda, Examiner, Look, LookWhy, Objects, PythonHeap};
 use lowtide_core::mark::{Geometry, Mark, MarkSource, Phase, TrainingLoop};
 use lowtide_core::process::ProcId;
 use lowtide_core::units::{Bytes, Micros};
@@ -50,9 +50,13 @@ struct Counted {
     held: Option<Bytes>,
     cost: Cost,
     breakdowns: Vec<Breakdown>,
-    tracked: u64,
+    /// None in a look at holders, which does not count all objects.
+    tracked: Option<u64>,
+    #[serde(default)]
     with_graph: u64,
     cuda: Option<Cuda>,
+    /// Of a look at holders.
+    heap: Option<PythonHeap>,
 }
 
 impl Counted {
@@ -61,11 +65,12 @@ impl Counted {
             held: self.held,
             cost: self.cost,
             breakdowns: self.breakdowns,
-            objects: Some(Objects {
-                tracked: self.tracked,
+            objects: self.tracked.map(|tracked| Objects {
+                tracked,
                 with_graph: self.with_graph,
                 cuda: self.cuda,
             }),
+            heap: self.heap,
             ..Look::new(at, id, self.why, Examiner::Callback)
         }
     }
@@ -234,6 +239,25 @@ mod tests {
 
     fn nobody(_: u32) -> Option<ProcId> {
         None
+    }
+
+    #[test]
+    fn a_look_at_holders_is_one_too() {
+        let sent = br#"{"v":1,"pid":7,"kind":"look","look":{"why":"start","held":5000,"cost":{"wall":2.5,"cpu":0.02},
+            "heap":{"python":{"minor":12,"micro":1},"step":40,"objects":9,"bytes":5060,"holders":[]},
+            "breakdowns":[{"by":"holder","parts":[{"name":"train.CACHE","count":200,"bytes":5060,
+                "members":[{"name":"bytearray","count":200,"bytes":5000}]}],"rest":{"parts":17}},
+                {"by":"library","parts":[{"name":"pyarrow","bytes":8000}]}]}}"#;
+        let id = ProcId { pid: 7, start: 9 };
+        let Some(Entry::Look(look)) = read(sent, 0, Micros(1), |_| Some(id)) else {
+            panic!("no look");
+        };
+        assert_eq!(look.objects, None);
+        assert_eq!(look.heap.as_ref().unwrap().step, Some(40));
+        let holders = look.breakdown(&By::Holder).unwrap();
+        let cache = holders.part("train.CACHE").unwrap();
+        assert_eq!(cache.members[0].bytes, Bytes(5000));
+        assert_eq!(holders.rest.unwrap().parts, 17);
     }
 
     #[test]

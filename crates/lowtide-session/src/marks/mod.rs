@@ -8,6 +8,7 @@
 mod folder;
 mod message;
 mod names;
+pub(crate) mod package;
 mod page;
 
 use std::ffi::OsString;
@@ -131,6 +132,11 @@ impl Inbox {
     /// What `LOWTIDE_DIR` is set to.
     pub fn folder(&self) -> &Path {
         self.folder.path()
+    }
+
+    /// Puts the Python package where a job finds it that has none.
+    pub(crate) fn put_package(&self) -> Result<()> {
+        package::write(&self.folder.within())
     }
 
     /// Why marks do not go through the usual place, once.

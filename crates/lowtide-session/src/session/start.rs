@@ -30,9 +30,11 @@ pub fn run(
     let plan = Plan::new(options, "run", command)?;
     let inbox = opened(Inbox::open(), plan.teller());
     let folder = inbox.as_ref().map(|inbox| inbox.folder().to_owned());
+    let inside = options.inside && has_package(inbox.as_ref(), plan.teller());
     let guard = guard.map(|plan| Guard::new(plan, command, Moment::now()));
     let words = in_group(isolated, command);
-    let mut handle = match keeper::start(launch(&words, folder.as_deref(), Vec::new(), None)) {
+    let first = launch(&words, folder.as_deref(), Vec::new(), None, inside);
+    let mut handle = match keeper::start(first) {
         Ok(handle) => handle,
         Err(error) => {
             plan.abandon();
@@ -63,6 +65,7 @@ pub fn run(
         files,
         state: StateFile::new(Some(Path::new(".")), command, Moment::now()),
         folder,
+        inside,
         options,
         isolated,
         job: Watched::Started(handle),
@@ -118,6 +121,7 @@ pub fn attach(
         files: LogFiles::default(),
         state,
         folder,
+        inside: false,
         options,
         isolated: isolated.as_ref(),
         job: Watched::Attached(job),
@@ -149,6 +153,16 @@ fn opened(inbox: Result<Inbox>, teller: &Teller) -> Option<Inbox> {
         teller.hint("set XDG_RUNTIME_DIR to a folder of yours alone, for the job and for lowtide");
     }
     inbox
+}
+
+/// Whether the package is there for the job; it runs without being looked at from inside, too.
+fn has_package(inbox: Option<&Inbox>, teller: &Teller) -> bool {
+    let Some(inbox) = inbox else { return false };
+    let put = inbox.put_package();
+    if let Err(error) = &put {
+        teller.say(&format!("the job is not looked at from inside: {error:#}"));
+    }
+    put.is_ok()
 }
 
 pub(super) fn sampler(handle: &Handle, options: &WatchOptions) -> Result<Sampler> {

@@ -42,6 +42,17 @@ pub(super) struct Told {
     pub mark: Option<Mark>,
     /// Why nothing can be read of a process, once.
     pub refusal: Option<(ProcId, Refusal)>,
+    /// How it is with the steps, when that changes.
+    pub news: Option<(ProcId, News)>,
+}
+
+/// What a user would wonder about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum News {
+    /// It was searched several times, and nothing counts steps.
+    NoSteps,
+    /// What counted them does not any more.
+    Ended(u64),
 }
 
 /// The thread and what is asked of it.
@@ -104,6 +115,8 @@ struct Mind {
     of: Option<ProcId>,
     schedule: Schedule,
     refused: bool,
+    /// That there are none, or none any more, was told.
+    said: Option<News>,
     /// Next time to try, and tries so far.
     again: (Micros, u32),
 }
@@ -117,6 +130,7 @@ impl Mind {
             of: None,
             schedule: Schedule::default(),
             refused: false,
+            said: None,
             again: (Micros(0), 0),
         }
     }
@@ -153,8 +167,22 @@ impl Mind {
             if told.mark.as_ref().is_some_and(|mark| mark.step.is_some()) {
                 self.schedule.moved(at);
             }
+            self.schedule.seeks(self.reader.seeks());
+            told.news = self.news(at).map(|news| (ask.id, news));
         }
         told
+    }
+
+    /// Once each time that it changes.
+    fn news(&mut self, at: Micros) -> Option<News> {
+        let news = match self.reader.lost_at(at) {
+            Some(step) => Some(News::Ended(step)),
+            None if self.schedule.is_in_vain(at) => Some(News::NoSteps),
+            None => None,
+        };
+        let is_new = news.is_some() && self.said != news;
+        self.said = news.or(self.said);
+        news.filter(|_| is_new)
     }
 
     /// Finds the interpreter, or says why there is none; once.
@@ -220,6 +248,9 @@ impl Watch {
             if let Some((id, refusal)) = told.refusal {
                 self.tell_refusal(id, &refusal);
             }
+            if let Some((id, news)) = told.news {
+                self.tell_news(id, news);
+            }
         }
         if let Some(new) = self.run.counter()
             && Some(new) != counter
@@ -232,10 +263,37 @@ impl Watch {
         counted
     }
 
+    /// A job that was started with us may be anything; who attaches to one wants to know.
+    fn tell_news(&mut self, id: ProcId, news: News) {
+        let steps = self.run.steps_from();
+        let text = match news {
+            News::NoSteps if self.attached && steps.is_none() => format!(
+                "no steps so far: nothing that counts them was found among the Python objects of {}",
+                id.pid
+            ),
+            News::Ended(step) if steps == Some(MarkSource::Memory) => {
+                format!(
+                    "steps ended at {step}: nothing in {}'s memory counts them now",
+                    id.pid
+                )
+            }
+            _ => return,
+        };
+        self.teller.say(&text);
+        self.event(EventKind::Info, text);
+    }
+
     /// A program that is no Python has no objects, and that is no news.
     fn tell_refusal(&mut self, id: ProcId, refusal: &Refusal) {
         if matches!(refusal, Refusal::NotPython | Refusal::Gone) {
             return;
+        }
+        // The package can look from inside, where the job has it; nobody else runs it.
+        if let Some(inbox) = &mut self.inbox
+            && !matches!(refusal, Refusal::PyPy)
+        {
+            // A page that cannot be written leaves it at that.
+            let _ = inbox.page().ask_inside(true);
         }
         let text = format!("the Python objects of {} are not read: {refusal}", id.pid);
         self.teller.say(&text);

@@ -2,309 +2,59 @@
 //! must not wait for it. What it found comes back with a later tick.
 //!
 //! Any number of examiners can look. Each has its own pauses for each process; one thread drives them one
-//! after the other, and all of them live on one budget.
-//!
-//! The first look at a process comes when its start-up is over, the next ones at pauses that grow with
-//! the time passed, and between them when what it holds has grown by a tenth. Where nobody says how many
-//! steps there will be the end cannot be foreseen; this way the last look lies in the last third of the
-//! run, and close to the last growth. Where it is known, the last steps get a look whatever it costs.
+//! after the other, and all of them live on one budget (`schedule`). A census of a Python process's objects costs
+//! seconds and memory, so it has terms of its own (`census`).
 
-use std::collections::BTreeMap;
+mod census;
+mod schedule;
+
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::time::Duration;
 
 use lowtide_core::look::{Examine, Look, LookWhy, Options};
 use lowtide_core::process::ProcId;
-use lowtide_core::sample::{Gap, GapWhy};
-use lowtide_core::units::{Bytes, Micros, Share};
+use lowtide_core::sample::Gap;
+use lowtide_core::units::Micros;
 
-/// Share of wall time that looks may take of a core.
-const BUDGET: Share = Share(0.01);
-/// Start-up takes this long where nothing tells of steps.
-const START_UP: Micros = Micros(5_000_000);
-/// The next look comes when this much more of the time has passed.
-const FACTOR: f64 = 1.5;
-/// And this many are taken whatever they cost: one alone compares with nothing.
-const AT_LEAST: u32 = 2;
-/// The second of them waits this long where it can: right after the first there is nothing to compare,
-/// and a run of 20 s is to have both.
-const PATIENCE: Micros = Micros(12_000_000);
-/// From this share of the steps on, the end is near: late enough to have seen nearly all of the growth,
-/// and in a run of 48 steps of 0.2 s still two seconds before it.
-const NEAR_THE_END: f64 = 0.8;
-const SHORTEST_PAUSE: Micros = Micros(4_000_000);
-/// For looks that are asked for: by growth, by the first step, by a new verdict.
-const SHORTEST_ASKED: Micros = Micros(2_000_000);
-/// Growth that deserves a look between two that are due.
-const GREW: f64 = 1.1;
-/// And that is more than noise of a small process.
-const GREW_BYTES: f64 = 4e6;
-/// A look ends after this much work, whatever is left to read: about 10 GB of small blocks.
-const WITHIN: Duration = Duration::from_secs(2);
-/// With enough saved up, a look may take this long.
-const WITHIN_AT_MOST: Duration = Duration::from_secs(10);
+pub(super) use census::{CensusExaminer, Spared};
+use schedule::{Due, Schedule};
+pub(super) use schedule::{Reached, Target};
 
-/// A process beside the watched one deserves looks when it has grown by this much, whatever the watched one did: what
-/// that took to start may be more than its workers leak in minutes.
-const BESIDE: f64 = 8e6;
-/// And by this share of what the one that grew most beside it did.
-const LIKE_THE_MOST: f64 = 0.2;
-/// So many of them, at most: workers of one loader are alike.
-const MOST_BESIDE: usize = 4;
-
-/// What looks have cost.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct LooksSpent {
-    looks: u32,
-    cpu: Micros,
+/// An examiner, and on what terms it looks.
+pub(super) enum Examiner {
+    /// Into any process: milliseconds, and hardly any memory.
+    Light(Box<dyn Examine>),
+    /// Over all objects of a Python process.
+    Census(Box<dyn Examine>),
 }
 
-/// How far the training loop has come.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Reached {
-    /// None: it has not begun.
-    pub step: Option<u64>,
-    pub total: Option<u64>,
-}
-
-impl Reached {
-    fn is_near_the_end(self) -> bool {
-        let share = |(step, total): (u64, u64)| step as f64 >= NEAR_THE_END * total as f64;
-        self.step.zip(self.total).is_some_and(share)
-    }
-}
-
-/// One process that could be looked into, as the newest tick saw it.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Target {
-    pub id: ProcId,
-    pub held: Bytes,
-    /// No look into it is taken that is not paid for.
-    pub within_budget: bool,
-}
-
-impl Target {
-    pub(super) fn new(id: ProcId, held: Bytes) -> Target {
-        Target {
-            id,
-            held,
-            within_budget: false,
+impl Examiner {
+    fn kind(&self) -> Kind {
+        match self {
+            Examiner::Light(_) => Kind::Light,
+            Examiner::Census(_) => Kind::Census,
         }
     }
-}
 
-/// What is known of the looks of one examiner into one process.
-#[derive(Clone, Copy, Debug)]
-struct Seen {
-    first: Micros,
-    /// Time and size at the last look.
-    last: Option<(Micros, Bytes)>,
-    looks: u32,
-    /// Those of them that were taken since the first step.
-    in_steps: u32,
-    /// One of them when the end was near.
-    at_the_end: bool,
-    refused: bool,
-}
-
-impl Seen {
-    fn pause(&self, now: Micros) -> Micros {
-        now.since(self.last.map_or(self.first, |(at, _)| at))
-    }
-
-    /// Whether a look is taken even if nothing is left to pay for it.
-    fn is_free(&self, now: Micros, reached: Reached) -> bool {
-        // What start-up looked like does not help once there are steps to compare.
-        let compared = match reached.step {
-            Some(_) => self.in_steps,
-            None => self.looks,
-        };
-        // Steps whose number nobody knows may be over soon, and those that are nearly done will be.
-        let known = reached.total.is_some() && !reached.is_near_the_end();
-        let may_wait = reached.step.is_none() || known;
-        compared == 0
-            || compared < AT_LEAST && (!may_wait || self.pause(now) >= PATIENCE)
-            || self.lacks_the_end(reached)
-    }
-
-    fn lacks_the_end(&self, reached: Reached) -> bool {
-        reached.is_near_the_end() && !self.at_the_end
+    fn examine(&mut self, id: ProcId, options: Options) -> Answer {
+        let (Examiner::Light(examiner) | Examiner::Census(examiner)) = self;
+        examiner.examine(id, options)
     }
 }
 
-/// The look that is to be taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Due {
-    id: ProcId,
-    examiner: usize,
-    why: LookWhy,
-}
-
-/// Decides; time is data.
-#[derive(Debug, Default)]
-struct Schedule {
-    /// By process and examiner.
-    seen: BTreeMap<(ProcId, usize), Seen>,
-    /// What each examiner has cost.
-    spent: Vec<LooksSpent>,
-    /// A look that somebody wants soon, by examiner.
-    asked: Vec<Option<LookWhy>>,
-    /// What each process of the tree held when its own start-up was over.
-    began: BTreeMap<ProcId, (Micros, Bytes)>,
-}
-
-impl Schedule {
-    fn new(examiners: usize) -> Schedule {
-        Schedule {
-            spent: vec![LooksSpent::default(); examiners],
-            asked: vec![None; examiners],
-            ..Schedule::default()
-        }
-    }
-
-    /// All that was spent, by whomever.
-    fn total(&self) -> LooksSpent {
-        let add = |all: LooksSpent, one: &LooksSpent| LooksSpent {
-            looks: all.looks + one.looks,
-            cpu: Micros(all.cpu.0 + one.cpu.0),
-        };
-        self.spent.iter().fold(LooksSpent::default(), add)
-    }
-
-    /// The processes beside the watched one that have grown, if that is worth a look: most growth first.
-    fn growers(&mut self, now: Micros, all: &[Target], watched: Option<ProcId>) -> Vec<ProcId> {
-        self.began
-            .retain(|id, _| all.iter().any(|target| target.id == *id));
-        let mut grown = |target: &Target| {
-            let began = self.began.entry(target.id).or_insert((now, target.held));
-            if began.0 == now || now.since(began.0) < START_UP {
-                began.1 = target.held;
-            }
-            target.held.as_f64() - began.1.as_f64()
-        };
-        let beside = all.iter().filter(|one| Some(one.id) != watched);
-        let mut grown: Vec<(ProcId, f64)> = beside.map(|one| (one.id, grown(one))).collect();
-        grown.sort_by(|a, b| b.1.total_cmp(&a.1));
-        let most = grown.first().map_or(0.0, |(_, grown)| *grown);
-        let least = (LIKE_THE_MOST * most).max(BESIDE);
-        let worth = grown.into_iter().filter(|(_, grown)| *grown > least);
-        worth.take(MOST_BESIDE).map(|(id, _)| id).collect()
-    }
-
-    /// Who may be looked into. Workers that grow alike say the same: those after the first are looked into as far as
-    /// the budget goes.
-    fn targets(&mut self, now: Micros, all: &[Target], wanted: [Option<ProcId>; 2]) -> Vec<Target> {
-        let growers = self.growers(now, all, wanted[0]);
-        let wants = |id: ProcId| wanted.contains(&Some(id));
-        let chosen = all.iter().filter_map(|target| {
-            let rank = growers.iter().position(|id| *id == target.id);
-            (wants(target.id) || rank.is_some()).then(|| Target {
-                within_budget: !wants(target.id) && rank > Some(0),
-                ..*target
-            })
-        });
-        chosen.collect()
-    }
-
-    /// What may still be spent, in seconds of a core.
-    fn credit(&self, now: Micros) -> f64 {
-        now.seconds() * BUDGET.0 - self.total().cpu.seconds()
-    }
-
-    /// The process to look into now, if any, and which examiner is to do it.
-    fn due(&mut self, now: Micros, targets: &[Target], reached: Reached) -> Option<Due> {
-        let credit = self.credit(now);
-        let mut best: Option<(Due, Bytes, Micros)> = None;
-        for (examiner, spent) in self.spent.iter().enumerate() {
-            // Each look is expected to cost what this examiner's before did.
-            let usual = spent.cpu.seconds() / f64::from(spent.looks.max(1));
-            for target in targets {
-                let key = (target.id, examiner);
-                let seen = self.seen.entry(key).or_insert(Seen {
-                    first: now,
-                    last: None,
-                    looks: 0,
-                    in_steps: 0,
-                    at_the_end: false,
-                    refused: false,
-                });
-                let free = !target.within_budget && seen.is_free(now, reached);
-                if seen.refused || !(credit >= usual || free) {
-                    continue;
-                }
-                let Some(why) = why(seen, now, target.held, reached, self.asked[examiner]) else {
-                    continue;
-                };
-                // The one that has waited longest goes first.
-                let waited = seen.pause(now);
-                if best.is_none_or(|(_, _, longest)| waited > longest) {
-                    let id = target.id;
-                    best = Some((Due { id, examiner, why }, target.held, waited));
-                }
-            }
-        }
-        let (due, held, _) = best?;
-        self.asked[due.examiner] = None;
-        if let Some(seen) = self.seen.get_mut(&(due.id, due.examiner)) {
-            seen.last = Some((now, held));
-            seen.looks += 1;
-            seen.in_steps += u32::from(reached.step.is_some());
-            seen.at_the_end |= reached.is_near_the_end();
-        }
-        Some(due)
-    }
-
-    /// What came of a look that was due.
-    fn took(&mut self, due: Due, answer: &Answer) {
-        match answer {
-            Ok(look) => {
-                let spent = &mut self.spent[due.examiner];
-                spent.looks += 1;
-                spent.cpu = Micros(spent.cpu.0 + look.cost.cpu.0);
-            }
-            Err(gap) => {
-                if let Some(seen) = self.seen.get_mut(&(due.id, due.examiner)) {
-                    // What is denied once is denied again.
-                    seen.refused = gap.why != GapWhy::Late;
-                }
-            }
-        }
-    }
-
-    fn within(&self, now: Micros) -> Duration {
-        let credit = Duration::try_from_secs_f64(self.credit(now)).unwrap_or_default();
-        credit.clamp(WITHIN, WITHIN_AT_MOST)
-    }
-}
-
-fn why(
-    seen: &Seen,
-    now: Micros,
-    held: Bytes,
-    reached: Reached,
-    asked: Option<LookWhy>,
-) -> Option<LookWhy> {
-    let in_steps = reached.step.is_some();
-    let Some((last, held_then)) = seen.last else {
-        let started = in_steps || now.since(seen.first) >= START_UP;
-        return started.then_some(LookWhy::Start);
-    };
-    let pause = now.since(last);
-    // A first look during start-up says nothing of the steps: they get one of their own.
-    if in_steps && seen.in_steps == 0 && pause >= SHORTEST_ASKED {
-        return Some(LookWhy::Start);
-    }
-    if asked.is_some() && pause >= SHORTEST_ASKED {
-        return asked;
-    }
-    let passed = last.since(seen.first).seconds() * (FACTOR - 1.0);
-    let usual = pause >= SHORTEST_PAUSE && pause.seconds() >= passed;
-    let grown = held.as_f64() >= (held_then.as_f64() * GREW).max(held_then.as_f64() + GREW_BYTES);
-    let soon = grown || seen.lacks_the_end(reached);
-    (usual || soon && pause >= SHORTEST_ASKED).then_some(LookWhy::Due)
+enum Kind {
+    Light,
+    Census,
 }
 
 type Answer = Result<Look, Gap>;
+
+/// What was known when a look was asked for.
+#[derive(Clone, Copy, Debug)]
+struct Asked {
+    due: Due,
+    step: Option<u64>,
+}
 
 /// The schedule and its thread.
 pub(super) struct Looks {
@@ -312,13 +62,13 @@ pub(super) struct Looks {
     ask: Sender<(Due, Options)>,
     answers: Receiver<Answer>,
     /// The look that the thread is at.
-    underway: Option<Due>,
+    underway: Option<Asked>,
 }
 
 impl Looks {
     /// None: no thread could be had; then there are no looks.
-    pub(super) fn start(mut examiners: Vec<Box<dyn Examine>>) -> Option<Looks> {
-        let schedule = Schedule::new(examiners.len());
+    pub(super) fn start(mut examiners: Vec<Examiner>) -> Option<Looks> {
+        let schedule = Schedule::new(examiners.iter().map(Examiner::kind).collect());
         let (ask, asked) = channel::<(Due, Options)>();
         let (answer, answers) = channel();
         // Not joined: it ends with its last look, at most seconds after us.
@@ -345,42 +95,57 @@ impl Looks {
 
     /// A look is wanted soon: the verdict changed, or the guard warned.
     pub(super) fn soon(&mut self, why: LookWhy) {
-        self.schedule.asked.fill(Some(why));
+        self.schedule.soon(why);
     }
 
-    /// What the thread has found since the last call.
-    pub(super) fn found(&mut self) -> Option<Answer> {
-        let answer = self.answers.try_recv().ok()?;
-        if let Some(due) = self.underway.take() {
-            self.schedule.took(due, &answer);
+    /// What the thread has found since the last call. What refuses a census is told by who reads steps from the same
+    /// objects on every tick (`inside`): once is enough. `step` is where the loop is now.
+    pub(super) fn found(&mut self, step: Option<u64>) -> Option<Answer> {
+        let mut answer = self.answers.try_recv().ok()?;
+        let asked = self.underway.take()?;
+        self.schedule.took(asked.due, &answer);
+        if self.schedule.kind(asked.due) != Kind::Census {
+            return Some(answer);
+        }
+        let look = answer.as_mut().ok()?;
+        if let Some(heap) = &mut look.heap {
+            // The run's own steps: rates are told by the same axis as everywhere. It was read meanwhile.
+            let middle = asked.step.zip(step).map(|(from, to)| from.midpoint(to));
+            heap.step = middle.or(heap.step);
         }
         Some(answer)
     }
 
+    /// A census that was not taken because it would take too much memory itself: told once.
+    pub(super) fn spared(&mut self) -> Option<Spared> {
+        self.schedule.spared()
+    }
+
     /// Asks for the look that is due, if any: into the watched process, into the one that the verdict
-    /// names, into those that grow beside it. `all` is the tree.
+    /// names, into those that grow beside it. `all` is the tree, `headroom` what is left below the limit.
     pub(super) fn turn(
         &mut self,
         now: Micros,
         all: &[Target],
         wanted: [Option<ProcId>; 2],
         reached: Reached,
+        headroom: Option<f64>,
     ) {
         let targets = self.schedule.targets(now, all, wanted);
         if self.underway.is_some() {
             return;
         }
-        let Some(due) = self.schedule.due(now, &targets, reached) else {
+        let Some(due) = self.schedule.due(now, &targets, reached, headroom) else {
             return;
         };
+        let target = targets.iter().find(|target| target.id == due.id);
         let options = Options {
             at: now,
             why: due.why,
-            within: self.schedule.within(now),
+            within: self.schedule.within(now, due, target),
         };
-        self.underway = self.ask.send((due, options)).is_ok().then_some(due);
+        let step = reached.step;
+        let asked = Asked { due, step };
+        self.underway = self.ask.send((due, options)).is_ok().then_some(asked);
     }
 }
-
-#[cfg(test)]
-mod tests;

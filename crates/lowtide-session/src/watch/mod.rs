@@ -23,12 +23,12 @@ use std::time::Duration;
 use anyhow::Result;
 use lowtide_core::entry::{Entry, EventKind, Exit, Header};
 use lowtide_core::guard::{Every, Policy, Ruling};
-use lowtide_core::look::{Examine, LookWhy};
+use lowtide_core::look::{Examiner, LookWhy};
 use lowtide_core::mark::{Mark, MarkSource};
 use lowtide_core::output::StepReader;
 use lowtide_core::process::ProcId;
 use lowtide_core::run::Run;
-use lowtide_core::sample::{GapWhy, Sample};
+use lowtide_core::sample::{GapWhy, Reading, Sample};
 use lowtide_core::text::short;
 use lowtide_core::tree::program::is_python;
 use lowtide_core::units::{Bytes, Cap, Micros, Share};
@@ -54,7 +54,7 @@ use clock::Clock;
 use glances::Due;
 use hooks::{HookEvent, Hooks};
 use inside::InsideWatch;
-use looks::{Looks, Reached, Target};
+use looks::{CensusExaminer, Looks, Reached, Target};
 use probe::{Ask, Probe};
 
 /// What `run` and `attach` have in common.
@@ -66,12 +66,22 @@ pub struct WatchOptions {
     pub output: Option<PathBuf>,
     pub hooks: Vec<String>,
     pub quiet: bool,
-    /// Look into the processes that matter.
-    pub looks: bool,
+    pub looks: LookInside,
     /// `--probe trim`.
     pub probe: bool,
+    /// `--inside`: each Python of the job looks at itself.
+    pub inside: bool,
     /// `--no-command`: no command line is stored or shown.
     pub no_command: bool,
+}
+
+/// `--looks`: whether anything inside the processes that matter is read, beside what the kernel counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LookInside {
+    Off,
+    On,
+    /// And a census stops them for a moment, so that it is of one moment.
+    Stop,
 }
 
 impl WatchOptions {
@@ -97,6 +107,8 @@ pub struct Watch {
     clock: Clock,
     looks: Option<Looks>,
     inside: Option<InsideWatch>,
+    /// The job was not started by us.
+    attached: bool,
     probe: Option<Probe>,
     sample: Sample,
     policy: Policy,
@@ -134,7 +146,7 @@ pub struct Plan {
     hooks: Hooks,
     teller: Teller,
     clock: Clock,
-    looks: bool,
+    looks: LookInside,
     probe: bool,
     no_command: bool,
 }
@@ -216,7 +228,9 @@ impl Watch {
             probe,
             no_command,
         } = plan;
+        let looks_inside = looks != LookInside::Off;
         let steps = StepReader::of_job(&header.command);
+        let attached = header.how == "attach";
         let mut run = Run::new();
         run.apply(&Entry::Header(header.clone()));
         let voice = teller.clone();
@@ -240,8 +254,11 @@ impl Watch {
             hooks,
             teller,
             clock,
-            looks: looks.then(examiners).and_then(Looks::start),
-            inside: looks.then(|| InsideWatch::start(clock)).flatten(),
+            looks: looks_inside
+                .then(|| Looks::start(examiners(looks)))
+                .flatten(),
+            inside: looks_inside.then(|| InsideWatch::start(clock)).flatten(),
+            attached,
             probe: probe.then(Probe::default),
             sample: Sample::default(),
             policy: Policy::warning_only(),
@@ -492,19 +509,44 @@ impl Watch {
         let watched = self.run.watched().map(|(track, _)| track.member.id);
         let suspect = verdict.process.as_ref().and_then(|process| process.id);
         let living = self.sample.readings.iter().filter(|one| one.is_alive());
-        let all: Vec<Target> = living
-            .map(|reading| Target::new(reading.id, reading.held()))
-            .collect();
+        let run = &self.run;
+        let target = |reading: &Reading| Target {
+            python: run
+                .process(reading.id)
+                .is_some_and(|track| is_python(&track.member.facts)),
+            tracked: reading.objects,
+            ..Target::new(reading.id, reading.held())
+        };
+        let all: Vec<Target> = living.map(target).collect();
         let reached = Reached {
             step: self.run.step(),
             total: self.run.total_steps(),
         };
-        looks.turn(self.clock.now(), &all, [watched, suspect], reached);
+        let headroom = self.run.headroom();
+        looks.turn(
+            self.clock.now(),
+            &all,
+            [watched, suspect],
+            reached,
+            headroom,
+        );
+        if let Some(spared) = looks.spared() {
+            let text = spared.to_string();
+            self.teller.say(&text);
+            self.event(EventKind::Info, text);
+        }
     }
 
     fn take_look(&mut self) {
-        match self.looks.as_mut().and_then(Looks::found) {
-            Some(Ok(look)) => self.enter(Entry::Look(look)),
+        let step = self.run.step();
+        match self.looks.as_mut().and_then(|looks| looks.found(step)) {
+            Some(Ok(look)) => {
+                if let (Examiner::Census, Some(inbox)) = (&look.examiner, &mut self.inbox) {
+                    // A page that cannot be written leaves the loop to count for itself, as without us.
+                    let _ = inbox.page().counts_objects_of(look.id);
+                }
+                self.enter(Entry::Look(look));
+            }
             // A process that has ended is no news; one that cannot be looked into is.
             Some(Err(gap)) if gap.why != GapWhy::Vanished => {
                 let at = self.clock.now();
@@ -567,8 +609,11 @@ fn program_of(command: &[String]) -> Vec<String> {
 }
 
 /// Everybody who can look into a process from here.
-fn examiners() -> Vec<Box<dyn Examine>> {
-    let mappings = Proc::at("/proc").map(|proc| MappingExaminer { proc });
-    let mappings = mappings.map(|examiner| Box::new(examiner) as Box<dyn Examine>);
-    mappings.into_iter().collect()
+fn examiners(looks: LookInside) -> Vec<looks::Examiner> {
+    let proc = || Proc::at("/proc").ok();
+    let mappings = proc().map(|proc| looks::Examiner::Light(Box::new(MappingExaminer { proc })));
+    let stop = looks == LookInside::Stop;
+    let census =
+        proc().map(|proc| looks::Examiner::Census(Box::new(CensusExaminer { proc, stop })));
+    mappings.into_iter().chain(census).collect()
 }

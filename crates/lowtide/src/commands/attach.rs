@@ -10,7 +10,7 @@ use lowtide_session::guard::{self, takeover::Takeover};
 use lowtide_session::keeper::Starter;
 use lowtide_session::session;
 use lowtide_session::watch::Watch;
-use lowtide_sys::find::find_training;
+use lowtide_sys::find::{TrainingJob, find_training};
 use lowtide_sys::proc::Proc;
 
 use crate::commands::common::{WatchArgs, end_of_run, tell_end};
@@ -105,36 +105,41 @@ fn target(args: &AttachArgs, starter: &mut Starter) -> Result<Option<u32>> {
         return Ok(args.pid);
     };
     loop {
-        let jobs = find_training(
-            &Proc::at("/proc")?,
-            (!text.is_empty()).then_some(text.as_str()),
-        )?;
-        match jobs.as_slice() {
-            [job] => return Ok(Some(job.root.pid)),
-            [] if args.wait => {}
-            [] => {
-                let what = if text.is_empty() {
-                    String::new()
-                } else {
-                    format!(" with `{text}` in its command")
-                };
-                return Err(Failure::unseen(format!("no training job{what} runs here"))
-                    .hint("--wait waits for one; `lowtide attach PID` takes any process")
-                    .into());
-            }
-            _ => {
-                let jobs: Vec<_> = jobs.into_iter().map(sampled).collect();
-                tell::lines(&show::jobs::text(&jobs, room(&std::io::stderr())));
-                let count = jobs.len();
-                return Err(Failure::unseen(format!("{count} training jobs run here"))
-                    .hint("give the PID, or more of the command line to --find")
-                    .into());
+        match the_one_job(text)? {
+            Some(job) => return Ok(Some(job.root.pid)),
+            None if args.wait => {}
+            None => {
+                let hint = "--wait waits for one; `lowtide attach PID` takes any process";
+                return Err(no_job(text).hint(hint).into());
             }
         }
         if starter.end_within(LOOK_EVERY)? {
             return Ok(None);
         }
     }
+}
+
+/// The only job with this in its command line. Several are shown, and are an error.
+pub(crate) fn the_one_job(text: &str) -> Result<Option<TrainingJob>> {
+    let text = (!text.is_empty()).then_some(text);
+    let mut jobs = find_training(&Proc::at("/proc")?, text)?;
+    if jobs.len() > 1 {
+        let jobs: Vec<_> = jobs.into_iter().map(sampled).collect();
+        tell::lines(&show::jobs::text(&jobs, room(&std::io::stderr())));
+        let count = jobs.len();
+        return Err(Failure::unseen(format!("{count} training jobs run here"))
+            .hint("give the PID, or more of the command line to --find")
+            .into());
+    }
+    Ok(jobs.pop())
+}
+
+pub(crate) fn no_job(text: &str) -> Failure {
+    let what = match text {
+        "" => String::new(),
+        text => format!(" with `{text}` in its command"),
+    };
+    Failure::unseen(format!("no training job{what} runs here"))
 }
 
 fn report(args: &AttachArgs, watch: &Watch) -> Result<()> {

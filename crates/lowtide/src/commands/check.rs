@@ -18,7 +18,7 @@ use lowtide_core::units::{Bytes, Share, parse_duration};
 use lowtide_core::verdict::Axis;
 use lowtide_session::failure::Failure;
 use lowtide_session::session::{self, Ended, NoView};
-use lowtide_session::watch::WatchOptions;
+use lowtide_session::watch::{LookInside, WatchOptions};
 
 use crate::commands::judge::SaidArgs;
 use crate::show::check::{self as view, Checked};
@@ -126,7 +126,8 @@ fn run_and_check(args: &CheckArgs, asked: &CheckFlags, said: &Said) -> Result<i3
         output: args.output.clone(),
         hooks: Vec::new(),
         quiet: true,
-        looks: true,
+        looks: LookInside::On,
+        inside: false,
         probe: false,
         no_command: false,
     };

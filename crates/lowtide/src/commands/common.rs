@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use lowtide_core::units::{Cap, Share, parse_duration};
 use lowtide_session::session::Ended;
-use lowtide_session::watch::{Watch, WatchOptions};
+use lowtide_session::watch::{LookInside, Watch, WatchOptions};
 
 use crate::serve;
 use crate::show::ending::{self, Cost};
@@ -29,16 +29,17 @@ pub(crate) struct WatchArgs {
     /// Run CMD at EVENT: limit-near, leak, verdict, end
     #[arg(long = "on", num_args = 2, value_names = ["EVENT", "CMD"], action = clap::ArgAction::Append)]
     hooks: Vec<String>,
-    /// Look into the processes that matter: where their bytes are, and steps that they do not tell (1 % of a core at
-    /// most for each)
+    /// Look into the processes that matter: where their bytes are, who holds what grows in Python, and steps that they
+    /// do not tell (1 % of a core at most for each); `stop` has a census of Python's objects stop its process for some
+    /// 0.1 s
     #[arg(
         long,
         value_enum,
         default_value = "on",
-        value_name = "on|off",
+        value_name = "off|on|stop",
         hide_possible_values = true
     )]
-    looks: Switch,
+    looks: LooksArg,
     /// Have the training loop trim its allocator when it has grown, to tell what is held from what is
     /// only kept (needs the lowtide package in the loop)
     #[arg(long, value_enum, value_name = "trim", hide_possible_values = true)]
@@ -66,9 +67,20 @@ pub(crate) struct Web {
 }
 
 #[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
-enum Switch {
-    On,
+enum LooksArg {
     Off,
+    On,
+    Stop,
+}
+
+impl From<LooksArg> for LookInside {
+    fn from(looks: LooksArg) -> LookInside {
+        match looks {
+            LooksArg::Off => LookInside::Off,
+            LooksArg::On => LookInside::On,
+            LooksArg::Stop => LookInside::Stop,
+        }
+    }
 }
 
 #[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,8 +105,9 @@ impl WatchArgs {
             output: self.output.clone(),
             hooks: self.hooks.clone(),
             quiet: self.quiet,
-            looks: self.looks == Switch::On,
+            looks: self.looks.into(),
             probe: self.probe.is_some(),
+            inside: false,
             no_command: self.no_command,
         }
     }

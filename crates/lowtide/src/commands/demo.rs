@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use lowtide_session::failure::Failure;
 use lowtide_session::session::{self, Ended, NoView};
-use lowtide_session::watch::WatchOptions;
+use lowtide_session::watch::{LookInside, WatchOptions};
 
 use crate::commands::common::end_of_run;
 use crate::show::page::random_hex;
@@ -77,7 +77,8 @@ fn play(act: &Act, script: &Path) -> Result<()> {
         output: None,
         hooks: Vec::new(),
         quiet: false,
-        looks: true,
+        looks: LookInside::On,
+        inside: false,
         probe: false,
         no_command: false,
     };

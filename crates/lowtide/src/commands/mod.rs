@@ -1,6 +1,7 @@
 //! One file a verb; the wiring of everything else.
 
 pub(crate) mod attach;
+pub(crate) mod census;
 pub(crate) mod check;
 pub(crate) mod common;
 pub(crate) mod demo;
@@ -45,6 +46,7 @@ pub(crate) fn main() -> ExitCode {
         Verb::Ps(args) => ps::run(args),
         Verb::Judge(args) => judge::run(args),
         Verb::Explain(args) => explain::run(args),
+        Verb::Census(args) => census::run(args),
         Verb::Check(args) => check::run(args),
         Verb::Report(args) => report::run(args),
         Verb::Serve(args) => serve::run(args),

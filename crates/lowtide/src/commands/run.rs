@@ -29,6 +29,9 @@ pub(crate) struct RunArgs {
     /// Put the job into a cgroup of its own with the limit of --limit, where that is permitted
     #[arg(long, requires = "limit", help_heading = "Guard")]
     isolate: bool,
+    /// Have each Python of the job look at itself, where it may not be read from outside
+    #[arg(long)]
+    inside: bool,
     /// Show a live view with the job's output in a pane; `q` leaves it, and the job goes on
     #[arg(long)]
     tui: bool,
@@ -40,7 +43,8 @@ pub(crate) struct RunArgs {
 pub(crate) fn run(args: &RunArgs) -> Result<i32> {
     let cwd = std::env::current_dir().unwrap_or_default();
     let plan = args.guard.plan(&args.command, &cwd)?;
-    let options = args.watch.options();
+    let mut options = args.watch.options();
+    options.inside = args.inside;
     let isolated = match (args.isolate, options.limit) {
         (true, Some(Cap::Bytes(limit))) => Some(Isolation::here(limit)?),
         (true, _) => return Err(Failure::usage("--isolate needs --limit as a size").into()),

@@ -111,6 +111,7 @@ fn why(why: LookWhy) -> &'static str {
         LookWhy::Due => "due",
         LookWhy::Verdict => "verdict",
         LookWhy::Guard => "guard",
+        LookWhy::Asked => "asked",
         LookWhy::Other => "other",
     }
 }

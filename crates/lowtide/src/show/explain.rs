@@ -2,7 +2,7 @@
 //! how to confirm it, and what it is not.
 
 use lowtide_core::explain::{
-    BreakdownGrowth, Candidate, Driver, Explanation, Memory, Moment, PartGrowth, Statement,
+    BreakdownGrowth, Candidate, Driver, Explanation, Held, Memory, Moment, PartGrowth, Statement,
 };
 use lowtide_core::judge::words::percent;
 use lowtide_core::text::shown;
@@ -17,6 +17,10 @@ use super::text::{confidence, headline, wrapped};
 const STATEMENTS: usize = 8;
 /// How much better the first driver fits is worth a word from here on.
 const CLEARLY: f64 = 2.0;
+/// Lines of a census that are shown.
+const HELD: usize = 3;
+/// What is told of the first holder at the end of a run: what ends it, and the code that adds to it.
+const FACTS: usize = 2;
 /// Parts of memory that are shown.
 const PARTS: usize = 6;
 
@@ -52,6 +56,9 @@ pub(crate) fn render(
         page.bullet(&line);
     }
     page.drivers(verdict, explanation);
+    if let Some(held) = &explanation.held {
+        page.held(held);
+    }
     if let Some(memory) = &explanation.memory {
         page.memory(memory);
     }
@@ -67,7 +74,7 @@ pub(crate) fn render(
     page.out
 }
 
-/// The few lines at the end of `run` and `attach`: driver, memory, first candidate.
+/// The few lines at the end of `run` and `attach`: driver, memory, first holder, first candidate.
 pub(crate) fn short(explanation: &Explanation, style: Style) -> String {
     let mut out = String::new();
     let mut line = |label: &str, text: &str| {
@@ -99,11 +106,24 @@ pub(crate) fn short(explanation: &Explanation, style: Style) -> String {
     if let Some(objects) = &explanation.objects {
         line("counted", &objects.says);
     }
+    if let Some(held) = explanation.held.iter().flat_map(|held| &held.lines).next() {
+        line("held", &held.says);
+        for fact in held.facts.iter().take(FACTS) {
+            line("", fact);
+        }
+    }
     if let Some(candidate) = explanation.candidates.first() {
         let text = format!("{} {}", candidate.id, candidate.title);
         line("maybe", &text);
     }
     out
+}
+
+fn moment(at: Moment) -> String {
+    match at.step {
+        Some(step) => format!("step {step:.0}"),
+        None => show_duration(at.seconds),
+    }
 }
 
 struct Page {
@@ -164,6 +184,29 @@ impl Page {
         self.bullet(&text);
     }
 
+    fn held(&mut self, held: &Held) {
+        self.title("Who holds it");
+        let explained = match held.explained {
+            Some(share) => format!(", {} of it in Python's objects", percent(share)),
+            None => String::new(),
+        };
+        self.line(&format!(
+            "a census of Python's objects, {} to {}: {} more{explained}",
+            moment(held.from),
+            moment(held.to),
+            show_bytes(held.grew),
+        ));
+        for line in held.lines.iter().take(HELD) {
+            self.bullet(&line.says);
+            for fact in &line.facts {
+                self.led("      ", fact);
+            }
+        }
+        for note in &held.notes {
+            self.led("    note: ", note);
+        }
+    }
+
     fn memory(&mut self, memory: &Memory) {
         self.title("Where the bytes are");
         self.line(&format!(
@@ -182,10 +225,6 @@ impl Page {
     }
 
     fn breakdown(&mut self, growth: &BreakdownGrowth) {
-        let moment = |at: Moment| match at.step {
-            Some(step) => format!("step {step:.0}"),
-            None => show_duration(at.seconds),
-        };
         let accounted = match growth.conclusive {
             true => format!(", {} of it accounted for", percent(growth.accounted)),
             false => String::new(),

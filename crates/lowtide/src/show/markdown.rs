@@ -15,6 +15,8 @@ use super::text::confidence;
 const DRIVERS: usize = 2;
 /// Lines of what was ruled out that are worth an issue's room.
 const RULED_OUT: usize = 8;
+/// Holders that are named.
+const HELD: usize = 2;
 /// Parts of a breakdown that are.
 const PARTS: usize = 3;
 
@@ -101,6 +103,12 @@ fn suspects(found: &Explanation) -> impl Iterator<Item = (String, String)> {
     });
     let objects = found.objects.iter();
     let objects = objects.map(|objects| ("Python objects".to_owned(), plain(&objects.says)));
+    let held = found.held.iter().flat_map(|held| &held.lines).take(HELD);
+    let held = held.map(|line| {
+        let facts = line.facts.iter().map(|fact| format!("; {}", plain(fact)));
+        let says = std::iter::once(plain(&line.says)).chain(facts);
+        ("who holds it".to_owned(), says.collect())
+    });
     let memory = found.memory.iter().flat_map(|memory| &memory.breakdowns);
     let bytes = memory.filter_map(grown);
     let causes = found.candidates.iter().map(|candidate| {
@@ -108,7 +116,11 @@ fn suspects(found: &Explanation) -> impl Iterator<Item = (String, String)> {
         let (cause, fix) = (plain(&candidate.cause), plain(&candidate.fix));
         (title, format!("{cause}. Fix: {fix}"))
     });
-    drivers.chain(objects).chain(bytes).chain(causes)
+    drivers
+        .chain(objects)
+        .chain(held)
+        .chain(bytes)
+        .chain(causes)
 }
 
 /// The parts of one breakdown that grew; none where none did.

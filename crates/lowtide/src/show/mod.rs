@@ -1,5 +1,7 @@
 //! Views: they see core types and decide nothing.
 
+pub(crate) mod census;
+pub(crate) mod census_diff;
 pub(crate) mod chart;
 pub(crate) mod check;
 pub(crate) mod drawing;

@@ -31,7 +31,7 @@ fn as_an_ordinary_user() {
     }
     // The build directory may be closed to others; a place of theirs is not.
     let binary = home.path().join("lowtide");
-    fs::copy(LOWTIDE, &binary).unwrap();
+    lowtide_testing::copy_program(LOWTIDE, &binary);
     fs::set_permissions(home.path(), fs::Permissions::from_mode(0o777)).unwrap();
     let mut other = Command::new("setpriv");
     other

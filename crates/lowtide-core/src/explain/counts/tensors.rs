@@ -1,6 +1,6 @@
-//! Tensors by device, dtype and shape, as the package counted them.
+//! Tensors by device, dtype and shape, as the package or a census counted them.
 
-use crate::look::By;
+use crate::look::{By, Examiner};
 use crate::units::show_bytes;
 
 use super::super::memory::Pair;
@@ -67,7 +67,11 @@ fn group(name: &str, each: f64, pair: &Pair, growth: &BreakdownGrowth, beside: &
         let units = last.units - first.units;
         let mut line = beside.tell(tensors, more as f64, units, pace, each);
         let size = show_bytes(each);
-        line.says += &format!(", {size} each, as the package counted");
+        let who = match pair.last.look.examiner {
+            Examiner::Census => "a census",
+            _ => "the package",
+        };
+        line.says += &format!(", {size} each, as {who} counted");
         line.shape = Some(own_name(name).to_owned());
         line
     });
@@ -84,7 +88,13 @@ fn group(name: &str, each: f64, pair: &Pair, growth: &BreakdownGrowth, beside: &
 
 /// Host memory goes without saying.
 fn own_name(name: &str) -> &str {
+    let name = without_kind(name);
     name.strip_prefix("cpu ").unwrap_or(name)
+}
+
+/// A census says that they are tensors.
+fn without_kind(name: &str) -> &str {
+    name.strip_prefix("Tensor ").unwrap_or(name)
 }
 
 impl Group {
@@ -100,7 +110,7 @@ impl Group {
 /// The group whose tensors have the size that was asked for, the one that grew most first.
 pub(super) fn fitting(groups: &mut [Group], asked: Asked) -> Option<&mut Group> {
     groups.iter_mut().find(|group| {
-        let on_host = group.name.starts_with("cpu ");
+        let on_host = without_kind(&group.name).starts_with("cpu ");
         on_host && !group.is_told && asked.fits(group.each as u64)
     })
 }

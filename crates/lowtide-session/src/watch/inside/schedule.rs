@@ -18,7 +18,11 @@ const FACTOR: f64 = 1.5;
 const MORE: f64 = 0.02;
 const NO_MORE: f64 = 0.002;
 /// Steps that did not move for so long may have ended, and others begun.
-const STANDS_STILL: Micros = Micros(15_000_000);
+const STANDS_STILL: Micros = Micros(6_000_000);
+
+/// That a search finds no steps is said after so many, and so long.
+const SAY_AFTER: u32 = 3;
+const SAY_SO: Micros = Micros(30_000_000);
 
 /// What was searched, and what came of it.
 #[derive(Debug, Default)]
@@ -29,6 +33,10 @@ pub(super) struct Schedule {
     spent: Micros,
     in_vain: u32,
     moved_at: Option<Micros>,
+    /// Something counts, and what trains with it is not known.
+    seeks: bool,
+    /// Searches in all.
+    count: u32,
     /// Objects at the last tick and at the one before.
     objects: [u64; 2],
 }
@@ -46,6 +54,16 @@ impl Schedule {
         self.in_vain = 0;
     }
 
+    pub(super) fn seeks(&mut self, seeks: bool) {
+        self.seeks = seeks;
+    }
+
+    /// Enough of them in vain, over enough time, to say so.
+    pub(super) fn is_in_vain(&self, now: Micros) -> bool {
+        let long = |first: Micros| now.since(first) >= SAY_SO;
+        self.moved_at.is_none() && self.count >= SAY_AFTER && self.first.is_some_and(long)
+    }
+
     pub(super) fn counted(&mut self, objects: u64) {
         self.objects = [objects, self.objects[0]];
     }
@@ -58,6 +76,7 @@ impl Schedule {
         });
         self.spent = Micros(self.spent.0 + cost.0);
         self.in_vain += 1;
+        self.count += 1;
     }
 
     /// It has built something since the last search.
@@ -78,7 +97,8 @@ impl Schedule {
         };
         let moves = |moved: Micros| now.since(moved) < STANDS_STILL;
         let pause = now.since(last.at);
-        if self.moved_at.is_some_and(moves) || pause < SHORTEST {
+        let moves = self.moved_at.is_some_and(moves) && !self.seeks;
+        if moves || pause < SHORTEST {
             return false;
         }
         let credit = BEFOREHAND.seconds() + BUDGET.0 * now.since(first).seconds();
@@ -151,9 +171,33 @@ mod tests {
     }
 
     #[test]
+    fn a_counter_that_nothing_trains_with_is_worth_a_search() {
+        let mut schedule = Schedule::default();
+        schedule.searched(second(0.0), second(0.01));
+        schedule.moved(second(1.0));
+        assert!(!schedule.is_due(second(2.5)));
+        schedule.seeks(true);
+        assert!(schedule.is_due(second(2.5)));
+    }
+
+    #[test]
+    fn that_nothing_is_found_is_said_late_and_never_of_steps_that_stopped() {
+        let mut schedule = Schedule::default();
+        assert!(schedule.is_due(second(0.0)));
+        for at in [0.0, 3.0, 9.0] {
+            assert!(!schedule.is_in_vain(second(40.0)));
+            schedule.searched(second(at), second(0.01));
+        }
+        assert!(!schedule.is_in_vain(second(20.0)));
+        assert!(schedule.is_in_vain(second(40.0)));
+        schedule.moved(second(41.0));
+        assert!(!schedule.is_in_vain(second(80.0)));
+    }
+
+    #[test]
     fn steps_that_move_need_no_search_and_those_that_stopped_do() {
         let at = searches(60, 0.01, |now| (1.0..30.0).contains(&now), |_| 1000);
         assert_eq!(at[0], 0.0);
-        assert_eq!(at[1], 44.5);
+        assert_eq!(at[1], 35.5);
     }
 }

@@ -1,7 +1,8 @@
-//! Looks on a schedule whose time is data, and one real thread.
+//! Looks on a schedule whose time is data.
 
 use super::*;
-use lowtide_core::look::{Cost, Examiner};
+use lowtide_core::look::{Cost, Examiner, Look};
+use lowtide_core::sample::Gap;
 
 const ID: ProcId = ProcId { pid: 7, start: 1 };
 
@@ -42,12 +43,12 @@ fn times_of(
     held: impl Fn(u64) -> u64,
     reached: impl Fn(u64) -> Reached,
 ) -> Vec<(u64, LookWhy)> {
-    let mut schedule = Schedule::new(1);
+    let mut schedule = Schedule::new(vec![Kind::Light; 1]);
     let mut looks = Vec::new();
     for second in 0..seconds {
         let target = Target::new(ID, Bytes(held(second)));
         let now = Micros(second * 1_000_000);
-        if let Some(due) = schedule.due(now, &[target], reached(second)) {
+        if let Some(due) = schedule.due(now, &[target], reached(second), None) {
             looks.push((second, due.why));
             schedule.took(due, &Ok(look(due, now, cost)));
         }
@@ -142,7 +143,7 @@ fn a_worker_that_is_noticed_near_the_end_is_looked_into_twice() {
 #[test]
 fn a_worker_that_grows_deserves_looks_and_one_that_starts_does_not() {
     let worker = ProcId { pid: 9, start: 2 };
-    let mut schedule = Schedule::new(1);
+    let mut schedule = Schedule::new(vec![Kind::Light; 1]);
     // The watched process loads for longer than the worker leaks: that hides nobody.
     let mut growers = |second: u64, held: u64| {
         let loads = 1_000_000_000 + 100_000_000 * second;
@@ -162,7 +163,7 @@ fn all_that_grow_are_looked_into_and_the_budget_is_kept() {
     const COST: f64 = 0.4;
     let pids = [7, 11, 12, 13, 14, 15, 16];
     let ids = pids.map(|pid| ProcId { pid, start: 1 });
-    let mut schedule = Schedule::new(1);
+    let mut schedule = Schedule::new(vec![Kind::Light; 1]);
     let mut seen: Vec<ProcId> = Vec::new();
     for second in 0..600_u64 {
         let now = Micros(second * 1_000_000);
@@ -171,7 +172,7 @@ fn all_that_grow_are_looked_into_and_the_budget_is_kept() {
             Target::new(id, Bytes(400_000_000 + grows * second * 10_000_000))
         });
         let targets = schedule.targets(now, &all, [Some(ID), None]);
-        if let Some(due) = schedule.due(now, &targets, IN_STEPS) {
+        if let Some(due) = schedule.due(now, &targets, IN_STEPS, None) {
             seen.push(due.id);
             schedule.took(due, &Ok(look(due, now, COST)));
         }
@@ -188,12 +189,12 @@ fn all_that_grow_are_looked_into_and_the_budget_is_kept() {
 #[test]
 fn two_examiners_share_the_budget() {
     let costs = [0.1, 2.0];
-    let mut schedule = Schedule::new(costs.len());
+    let mut schedule = Schedule::new(vec![Kind::Light; costs.len()]);
     let mut looks = [Vec::new(), Vec::new()];
     for second in 0..3600 {
         let held = Bytes(1_000_000_000 + second * 100_000_000);
         let now = Micros(second * 1_000_000);
-        let due = schedule.due(now, &[Target::new(ID, held)], IN_STEPS);
+        let due = schedule.due(now, &[Target::new(ID, held)], IN_STEPS, None);
         if let Some(due) = due {
             looks[due.examiner].push(second);
             schedule.took(due, &Ok(look(due, now, costs[due.examiner])));
@@ -211,9 +212,9 @@ fn two_examiners_share_the_budget() {
 /// What one examiner may not read another may.
 #[test]
 fn a_refusal_is_the_examiners_own() {
-    let mut schedule = Schedule::new(2);
+    let mut schedule = Schedule::new(vec![Kind::Light; 2]);
     let target = [Target::new(ID, Bytes(1))];
-    let first = schedule.due(Micros(1), &target, IN_STEPS).unwrap();
+    let first = schedule.due(Micros(1), &target, IN_STEPS, None).unwrap();
     let gap = Gap {
         who: Some(ID),
         what: "memory".to_owned(),
@@ -221,7 +222,7 @@ fn a_refusal_is_the_examiners_own() {
     };
     schedule.took(first, &Err(gap));
     let later = |second: u64| Micros(second * 1_000_000);
-    let others = (1..100).filter_map(|second| schedule.due(later(second), &target, IN_STEPS));
+    let others = (1..100).filter_map(|second| schedule.due(later(second), &target, IN_STEPS, None));
     let others: Vec<usize> = others.map(|due| due.examiner).collect();
     assert!(
         others.len() > 1 && !others.contains(&first.examiner),
@@ -231,7 +232,7 @@ fn a_refusal_is_the_examiners_own() {
 
 #[test]
 fn a_look_that_is_asked_for_comes_at_once() {
-    let mut schedule = Schedule::new(1);
+    let mut schedule = Schedule::new(vec![Kind::Light; 1]);
     let due = |id, why| {
         let examiner = 0;
         Some(Due { id, examiner, why })
@@ -239,20 +240,20 @@ fn a_look_that_is_asked_for_comes_at_once() {
     let target = [Target::new(ID, Bytes(1))];
     let at = |second: u64| Micros(second * 1_000_000);
     assert_eq!(
-        schedule.due(at(100), &target, IN_STEPS),
+        schedule.due(at(100), &target, IN_STEPS, None),
         due(ID, LookWhy::Start)
     );
-    assert_eq!(schedule.due(at(103), &target, IN_STEPS), None);
+    assert_eq!(schedule.due(at(103), &target, IN_STEPS, None), None);
     schedule.asked.fill(Some(LookWhy::Verdict));
     assert_eq!(
-        schedule.due(at(104), &target, IN_STEPS),
+        schedule.due(at(104), &target, IN_STEPS, None),
         due(ID, LookWhy::Verdict)
     );
     // A worker that the verdict names has waited longest.
     let worker = Target::new(ProcId { pid: 9, start: 2 }, Bytes(1));
     let both = [target[0], worker];
     assert_eq!(
-        schedule.due(at(105), &both, IN_STEPS),
+        schedule.due(at(105), &both, IN_STEPS, None),
         due(worker.id, LookWhy::Start)
     );
 }

@@ -1,0 +1,207 @@
+//! What the instructions of each version do to the stack of values, with the forms that the interpreter writes into code
+//! while it runs, and what stands behind those of debuggers. Made by `tests/python/writers/opcodes.py` from the
+//! interpreters' own tables; `test_writers.py` compares. What is not here makes the stack forgotten.
+
+use super::opcodes::Op::*;
+use super::opcodes::{Row, Sign};
+
+#[rustfmt::skip]
+pub(super) const NINE: &[Row] = &[
+    (1, 1, Take(1, 0)), (2, 2, Rotate(2)), (3, 3, Rotate(3)), (4, 4, Duplicate(1)), (5, 5, Duplicate(2)),
+    (6, 6, Rotate(4)), (9, 9, Nothing), (10, 12, Take(1, 1)), (15, 15, Take(1, 1)), (16, 16, Take(2, 1)),
+    (17, 17, Inplace(Sign::Other)), (19, 20, Take(2, 1)), (22, 22, Take(2, 1)), (23, 23, Sum), (24, 24, Take(2, 1)),
+    (25, 25, Subscript), (26, 27, Take(2, 1)), (28, 29, Inplace(Sign::Other)), (48, 48, Ends), (50, 50, Take(1, 1)),
+    (51, 51, Take(0, 1)), (52, 52, Take(1, 2)), (55, 55, Inplace(Sign::Plus)), (56, 56, Inplace(Sign::Minus)),
+    (57, 57, Inplace(Sign::Other)), (59, 59, Inplace(Sign::Other)), (60, 60, StoreSubscript),
+    (61, 61, DeleteSubscript), (62, 65, Take(2, 1)), (66, 66, Sum), (67, 67, Inplace(Sign::Other)),
+    (68, 69, Take(1, 1)), (70, 70, Take(1, 0)), (71, 71, Take(0, 1)), (72, 72, Take(2, 1)), (73, 73, Take(1, 1)),
+    (74, 74, Take(0, 1)), (75, 76, Inplace(Sign::Other)), (77, 77, Inplace(Sign::And)),
+    (78, 78, Inplace(Sign::Other)), (79, 79, Inplace(Sign::Or)), (82, 82, Nothing), (83, 83, Ends),
+    (84, 84, Take(1, 0)), (85, 85, Nothing), (86, 86, Take(1, 1)), (87, 87, Nothing), (90, 90, StoreName),
+    (91, 91, DeleteName), (92, 92, Unpack), (93, 93, Iterate), (94, 94, UnpackRest), (95, 95, StoreAttr),
+    (96, 96, DeleteAttr), (97, 97, StoreGlobal), (98, 98, DeleteGlobal), (100, 100, LoadConst),
+    (101, 101, LoadName), (102, 104, Make), (105, 105, MakePairs), (106, 106, LoadAttr), (107, 108, Take(2, 1)),
+    (109, 109, Take(0, 1)), (110, 110, Jump), (111, 112, JumpOrPop), (113, 113, JumpTo), (114, 115, PopJump),
+    (116, 116, LoadGlobal), (117, 118, Take(2, 1)), (121, 121, PopTwoJump), (122, 122, Setup), (124, 124, LoadFast),
+    (125, 125, StoreFast), (126, 126, DeleteFast), (130, 130, Ends), (131, 131, CallFunction),
+    (132, 132, MakeFunction), (133, 133, MakeSlice), (135, 135, Take(0, 1)), (136, 136, LoadDeref),
+    (137, 137, StoreDeref), (138, 138, DeleteDeref), (141, 141, CallFunctionKw), (142, 142, CallSpread),
+    (143, 143, Setup), (144, 144, Extends), (145, 146, Take(1, 0)), (147, 147, Take(2, 0)), (148, 148, Take(0, 1)),
+    (154, 154, Setup), (155, 155, Format), (156, 156, MakeKeyed), (157, 157, Make), (160, 160, LoadMethod),
+    (161, 161, CallMethod), (162, 165, Spread),
+];
+#[rustfmt::skip]
+pub(super) const TEN: &[Row] = &[
+    (1, 1, Take(1, 0)), (2, 2, Rotate(2)), (3, 3, Rotate(3)), (4, 4, Duplicate(1)), (5, 5, Duplicate(2)),
+    (6, 6, Rotate(4)), (9, 9, Nothing), (10, 12, Take(1, 1)), (15, 15, Take(1, 1)), (16, 16, Take(2, 1)),
+    (17, 17, Inplace(Sign::Other)), (19, 20, Take(2, 1)), (22, 22, Take(2, 1)), (23, 23, Sum), (24, 24, Take(2, 1)),
+    (25, 25, Subscript), (26, 27, Take(2, 1)), (28, 29, Inplace(Sign::Other)), (30, 30, Take(0, 1)),
+    (50, 50, Take(1, 1)), (51, 51, Take(0, 1)), (52, 52, Take(1, 2)), (55, 55, Inplace(Sign::Plus)),
+    (56, 56, Inplace(Sign::Minus)), (57, 57, Inplace(Sign::Other)), (59, 59, Inplace(Sign::Other)),
+    (60, 60, StoreSubscript), (61, 61, DeleteSubscript), (62, 65, Take(2, 1)), (66, 66, Sum),
+    (67, 67, Inplace(Sign::Other)), (68, 69, Take(1, 1)), (70, 70, Take(1, 0)), (71, 71, Take(0, 1)),
+    (72, 72, Take(2, 1)), (73, 73, Take(1, 1)), (74, 74, Take(0, 1)), (75, 76, Inplace(Sign::Other)),
+    (77, 77, Inplace(Sign::And)), (78, 78, Inplace(Sign::Other)), (79, 79, Inplace(Sign::Or)), (82, 82, Nothing),
+    (83, 83, Ends), (84, 84, Take(1, 0)), (85, 85, Nothing), (86, 86, Take(1, 1)), (87, 87, Nothing),
+    (90, 90, StoreName), (91, 91, DeleteName), (92, 92, Unpack), (93, 93, Iterate), (94, 94, UnpackRest),
+    (95, 95, StoreAttr), (96, 96, DeleteAttr), (97, 97, StoreGlobal), (98, 98, DeleteGlobal), (99, 99, RotateMany),
+    (100, 100, LoadConst), (101, 101, LoadName), (102, 104, Make), (105, 105, MakePairs), (106, 106, LoadAttr),
+    (107, 108, Take(2, 1)), (109, 109, Take(0, 1)), (110, 110, Jump), (111, 112, JumpOrPop), (113, 113, JumpTo),
+    (114, 115, PopJump), (116, 116, LoadGlobal), (117, 118, Take(2, 1)), (119, 119, Ends), (121, 121, PopTwoJump),
+    (122, 122, Setup), (124, 124, LoadFast), (125, 125, StoreFast), (126, 126, DeleteFast), (129, 129, Take(1, 0)),
+    (130, 130, Ends), (131, 131, CallFunction), (132, 132, MakeFunction), (133, 133, MakeSlice),
+    (135, 135, Take(0, 1)), (136, 136, LoadDeref), (137, 137, StoreDeref), (138, 138, DeleteDeref),
+    (141, 141, CallFunctionKw), (142, 142, CallSpread), (143, 143, Setup), (144, 144, Extends),
+    (145, 146, Take(1, 0)), (147, 147, Take(2, 0)), (148, 148, Take(0, 1)), (154, 154, Setup), (155, 155, Format),
+    (156, 156, MakeKeyed), (157, 157, Make), (160, 160, LoadMethod), (161, 161, CallMethod), (162, 165, Spread),
+];
+#[rustfmt::skip]
+pub(super) const ELEVEN: &[Row] = &[
+    (0, 0, Nothing), (1, 1, Take(1, 0)), (2, 2, Null), (3, 8, Binary), (9, 9, Nothing), (10, 12, Take(1, 1)),
+    (13, 14, Binary), (15, 15, Take(1, 1)), (16, 16, Binary), (17, 21, Subscript), (22, 24, Call),
+    (25, 25, Subscript), (26, 29, Take(2, 1)), (30, 30, Take(0, 1)), (34, 34, Extends), (35, 35, Catches),
+    (38, 38, JumpBack), (39, 43, LoadAttr), (44, 44, LoadConst), (45, 46, LoadFast), (47, 48, LoadGlobal),
+    (50, 50, Take(1, 1)), (51, 51, Take(0, 1)), (52, 53, Take(1, 2)), (55, 55, LoadGlobal), (56, 59, LoadMethod),
+    (60, 60, StoreSubscript), (61, 61, DeleteSubscript), (62, 63, LoadMethod), (64, 67, Nothing),
+    (68, 69, Take(1, 1)), (70, 70, Take(1, 0)), (71, 71, Take(0, 1)), (72, 73, Nothing), (74, 74, Take(0, 1)),
+    (76, 82, Nothing), (83, 83, Ends), (84, 84, Take(1, 0)), (85, 85, Nothing), (86, 86, Take(1, 1)),
+    (87, 87, Nothing), (90, 90, StoreName), (91, 91, DeleteName), (92, 92, Unpack), (93, 93, Iterate),
+    (94, 94, UnpackRest), (95, 95, StoreAttr), (96, 96, DeleteAttr), (97, 97, StoreGlobal), (98, 98, DeleteGlobal),
+    (99, 99, Swap), (100, 100, LoadConst), (101, 101, LoadName), (102, 104, Make), (105, 105, MakePairs),
+    (106, 106, LoadAttr), (107, 108, Take(2, 1)), (109, 109, Take(0, 1)), (110, 110, Jump), (111, 112, JumpOrPop),
+    (113, 113, Nothing), (114, 115, PopJump), (116, 116, LoadGlobal), (117, 118, Take(2, 1)), (119, 119, Ends),
+    (120, 120, Copy), (121, 121, Nothing), (122, 122, Binary), (123, 123, Send), (124, 124, LoadFast),
+    (125, 125, StoreFast), (126, 126, DeleteFast), (127, 127, Nothing), (128, 129, PopJump), (130, 130, Ends),
+    (131, 131, Take(1, 1)), (132, 132, MakeFunction), (133, 133, MakeSlice), (134, 134, JumpBack),
+    (135, 135, Nothing), (136, 136, Take(0, 1)), (137, 137, LoadDeref), (138, 138, StoreDeref),
+    (139, 139, DeleteDeref), (140, 140, JumpBack), (141, 141, Nothing), (142, 142, CallSpread), (143, 143, Nothing),
+    (144, 144, Extends), (145, 146, Take(1, 0)), (147, 147, Take(2, 0)), (148, 148, Take(0, 1)),
+    (149, 151, Nothing), (153, 154, StoreAttr), (155, 155, Format), (156, 156, MakeKeyed), (157, 157, Make),
+    (158, 159, StoreAttr), (160, 160, LoadMethod), (161, 161, StoreFast), (162, 165, Spread), (166, 166, Nothing),
+    (167, 167, StoreFast), (168, 170, StoreSubscript), (171, 171, Call), (172, 172, Nothing),
+    (173, 176, PopJumpBack), (177, 180, Unpack),
+];
+#[rustfmt::skip]
+pub(super) const TWELVE: &[Row] = &[
+    (0, 0, Nothing), (1, 1, Take(1, 0)), (2, 2, Null), (4, 4, Take(2, 0)), (5, 5, Take(2, 1)), (6, 8, Binary),
+    (9, 9, Nothing), (10, 10, Binary), (11, 12, Take(1, 1)), (13, 14, Binary), (15, 15, Take(1, 1)),
+    (16, 16, Binary), (17, 17, Hides), (18, 18, Binary), (19, 22, Subscript), (23, 24, Call), (25, 25, Subscript),
+    (26, 26, Take(3, 1)), (27, 27, StoreSlice), (28, 29, Call), (30, 30, Take(0, 1)), (34, 34, Call),
+    (35, 35, Catches), (38, 48, Call), (50, 50, Take(1, 1)), (51, 51, Take(0, 1)), (52, 53, Take(1, 2)),
+    (55, 55, Catches), (56, 56, Call), (57, 59, Take(2, 1)), (60, 60, StoreSubscript), (61, 61, DeleteSubscript),
+    (62, 65, Iterate), (66, 67, LoadSuper), (68, 69, Take(1, 1)), (70, 70, LoadAttr), (71, 71, Take(0, 1)),
+    (72, 73, LoadAttr), (74, 74, Take(0, 1)), (76, 82, LoadAttr), (83, 83, Ends), (84, 84, LoadConst),
+    (85, 85, Nothing), (86, 86, LoadFast), (87, 87, Take(0, 1)), (88, 88, LoadFast), (90, 90, StoreName),
+    (91, 91, DeleteName), (92, 92, Unpack), (93, 93, Iterate), (94, 94, UnpackRest), (95, 95, StoreAttr),
+    (96, 96, DeleteAttr), (97, 97, StoreGlobal), (98, 98, DeleteGlobal), (99, 99, Swap), (100, 100, LoadConst),
+    (101, 101, LoadName), (102, 104, Make), (105, 105, MakePairs), (106, 106, LoadAttr), (107, 108, Take(2, 1)),
+    (109, 109, Take(0, 1)), (110, 110, Jump), (111, 112, LoadGlobal), (113, 113, StoreAttr), (114, 115, PopJump),
+    (116, 116, LoadGlobal), (117, 118, Take(2, 1)), (119, 119, Ends), (120, 120, Copy), (121, 121, Ends),
+    (122, 122, Binary), (123, 123, Send), (124, 124, LoadFast), (125, 125, StoreFast), (126, 126, DeleteFast),
+    (127, 127, LoadFast), (128, 129, PopJump), (130, 130, Ends), (131, 131, Take(1, 1)), (132, 132, MakeFunction),
+    (133, 133, MakeSlice), (134, 134, JumpBack), (135, 135, Nothing), (136, 136, Take(0, 1)), (137, 137, LoadDeref),
+    (138, 138, StoreDeref), (139, 139, DeleteDeref), (140, 140, JumpBack), (141, 141, LoadSuper),
+    (142, 142, CallSpread), (143, 143, LoadFastClear), (144, 144, Extends), (145, 146, Take(1, 0)),
+    (147, 147, Take(2, 0)), (148, 148, StoreAttr), (149, 149, Nothing), (150, 150, Take(1, 1)), (151, 151, Nothing),
+    (153, 153, StoreAttr), (154, 154, StoreFast), (155, 155, Format), (156, 156, MakeKeyed), (157, 157, Make),
+    (158, 158, StoreFast), (159, 160, StoreSubscript), (161, 161, Unpack), (162, 165, Spread), (166, 167, Unpack),
+    (168, 168, Send), (171, 171, Call), (172, 172, Nothing), (173, 173, Intrinsic), (174, 174, Take(2, 1)),
+    (175, 176, Take(1, 1)), (253, 254, Hides),
+];
+#[rustfmt::skip]
+pub(super) const TWELVE_WATCHED: &[(u8, u8)] = &[
+    (237, 141), (238, 129), (239, 128), (240, 151), (241, 171), (242, 83), (243, 150), (244, 142), (245, 110),
+    (246, 140), (247, 121), (248, 93), (249, 114), (250, 115), (251, 4), (252, 5),
+];
+#[rustfmt::skip]
+pub(super) const THIRTEEN: &[Row] = &[
+    (0, 0, Nothing), (1, 2, Take(1, 2)), (3, 3, Binary), (4, 4, Take(3, 1)), (5, 5, Subscript), (8, 8, Catches),
+    (9, 9, DeleteSubscript), (11, 11, Take(1, 0)), (12, 12, Take(2, 1)), (14, 14, Take(1, 1)), (15, 15, Take(2, 1)),
+    (16, 16, Take(1, 1)), (17, 17, Hides), (18, 18, Take(0, 1)), (19, 19, Take(1, 1)), (20, 20, Take(0, 1)),
+    (21, 21, Take(1, 1)), (23, 25, Take(0, 1)), (26, 26, Take(1, 1)), (30, 30, Nothing), (32, 32, Take(1, 0)),
+    (33, 33, Catches), (34, 34, Null), (36, 36, Ends), (37, 37, Nothing), (38, 38, StoreSlice),
+    (39, 39, StoreSubscript), (40, 43, Take(1, 1)), (45, 45, Binary), (46, 46, MakeKeyed), (47, 47, Make),
+    (48, 48, MakePairs), (49, 49, Make), (50, 50, MakeSlice), (51, 52, Make), (53, 53, Call), (54, 54, CallSpread),
+    (55, 55, Intrinsic), (56, 56, Take(2, 1)), (57, 57, CallKw), (58, 59, Take(2, 1)), (60, 60, Take(1, 1)),
+    (61, 61, Copy), (62, 62, Nothing), (63, 63, DeleteAttr), (64, 64, DeleteDeref), (65, 65, DeleteFast),
+    (66, 66, DeleteGlobal), (67, 67, DeleteName), (68, 69, Spread), (70, 70, Hides), (71, 71, Extends),
+    (72, 72, Iterate), (73, 73, Take(1, 1)), (74, 74, Take(0, 1)), (75, 76, Take(2, 1)), (77, 78, JumpBack),
+    (79, 79, Jump), (80, 80, Take(1, 0)), (81, 81, Spread), (82, 82, LoadAttr), (83, 83, LoadConst),
+    (84, 84, LoadDeref), (85, 85, LoadFast), (86, 86, LoadFastClear), (87, 87, LoadFast), (88, 88, LoadFastTwo),
+    (89, 90, Take(1, 1)), (91, 91, LoadGlobal), (92, 92, LoadName), (93, 93, LoadSuper), (94, 94, Nothing),
+    (95, 95, Take(2, 0)), (97, 100, PopJump), (101, 103, Ends), (104, 104, Send), (105, 105, Take(1, 0)),
+    (106, 106, Take(2, 1)), (107, 107, Spread), (108, 108, StoreAttr), (109, 109, StoreDeref),
+    (110, 110, StoreFast), (111, 111, StoreFastLoad), (112, 112, StoreFastStore), (113, 113, StoreGlobal),
+    (114, 114, StoreName), (115, 115, Swap), (116, 116, UnpackRest), (117, 117, Unpack), (118, 118, Take(1, 1)),
+    (149, 149, Nothing), (150, 156, Binary), (157, 161, Subscript), (162, 181, Call), (182, 186, Take(2, 1)),
+    (187, 190, Iterate), (191, 202, LoadAttr), (203, 204, LoadGlobal), (205, 206, LoadSuper), (207, 207, Nothing),
+    (208, 208, Send), (209, 211, StoreAttr), (212, 213, StoreSubscript), (214, 219, Take(1, 1)), (220, 222, Unpack),
+    (247, 247, Hides), (254, 254, Hides),
+];
+#[rustfmt::skip]
+pub(super) const THIRTEEN_WATCHED: &[(u8, u8)] = &[
+    (236, 149), (237, 11), (238, 12), (239, 36), (240, 103), (241, 118), (242, 93), (243, 72), (244, 53), (245, 57),
+    (246, 54), (248, 79), (249, 77), (250, 100), (251, 97), (252, 98), (253, 99),
+];
+#[rustfmt::skip]
+pub(super) const FOURTEEN: &[Row] = &[
+    (0, 0, Nothing), (1, 1, Take(3, 1)), (2, 2, Take(2, 1)), (3, 3, Binary), (4, 4, CallSpread), (7, 7, Catches),
+    (8, 8, DeleteSubscript), (9, 9, Take(1, 0)), (10, 10, Take(2, 1)), (12, 12, Take(1, 1)), (13, 13, Take(2, 1)),
+    (14, 14, Take(1, 1)), (15, 15, Take(0, 1)), (16, 16, Take(1, 1)), (17, 17, Hides), (18, 18, Take(0, 1)),
+    (19, 19, Take(1, 1)), (21, 22, Take(0, 1)), (23, 23, Take(1, 1)), (27, 28, Nothing), (30, 31, Take(1, 0)),
+    (32, 32, Catches), (33, 33, Null), (35, 35, Ends), (36, 36, Nothing), (37, 37, StoreSlice),
+    (38, 38, StoreSubscript), (39, 42, Take(1, 1)), (44, 44, Binary), (45, 45, MakeInterpolation), (46, 46, Make),
+    (47, 47, MakePairs), (48, 48, Make), (49, 49, MakeSlice), (50, 51, Make), (52, 52, Call), (53, 53, Intrinsic),
+    (54, 54, Take(2, 1)), (55, 55, CallKw), (56, 57, Take(2, 1)), (58, 58, Take(1, 1)), (59, 59, Copy),
+    (60, 60, Nothing), (61, 61, DeleteAttr), (62, 62, DeleteDeref), (63, 63, DeleteFast), (64, 64, DeleteGlobal),
+    (65, 65, DeleteName), (66, 67, Spread), (69, 69, Extends), (70, 70, Iterate), (71, 71, Take(1, 1)),
+    (72, 72, Take(0, 1)), (73, 74, Take(2, 1)), (75, 76, JumpBack), (77, 77, Jump), (78, 78, Take(1, 0)),
+    (79, 79, Spread), (80, 80, LoadAttr), (81, 81, LoadCommon), (82, 82, LoadConst), (83, 83, LoadDeref),
+    (84, 84, LoadFast), (85, 85, LoadFastClear), (86, 86, LoadFast), (87, 87, LoadFastTwo), (88, 88, LoadFast),
+    (89, 89, LoadFastTwo), (90, 91, Take(1, 1)), (92, 92, LoadGlobal), (93, 93, LoadName), (94, 94, Take(0, 1)),
+    (95, 95, Take(1, 2)), (96, 96, LoadSuper), (97, 97, Nothing), (98, 98, Take(2, 0)), (100, 103, PopJump),
+    (104, 105, Ends), (106, 106, Send), (107, 107, Take(1, 0)), (108, 108, Take(2, 1)), (109, 109, Spread),
+    (110, 110, StoreAttr), (111, 111, StoreDeref), (112, 112, StoreFast), (113, 113, StoreFastLoad),
+    (114, 114, StoreFastStore), (115, 115, StoreGlobal), (116, 116, StoreName), (117, 117, Swap),
+    (118, 118, UnpackRest), (119, 119, Unpack), (120, 120, Take(1, 1)), (128, 128, Nothing), (129, 142, Binary),
+    (143, 150, Call), (151, 153, CallKw), (154, 165, Call), (166, 170, Take(2, 1)), (171, 174, Iterate),
+    (175, 176, JumpBack), (177, 189, LoadAttr), (190, 191, LoadConst), (192, 193, LoadGlobal),
+    (194, 195, LoadSuper), (196, 196, Nothing), (197, 197, Send), (198, 200, StoreAttr), (201, 202, StoreSubscript),
+    (203, 208, Take(1, 1)), (209, 211, Unpack), (238, 238, Hides), (254, 255, Hides),
+];
+#[rustfmt::skip]
+pub(super) const FOURTEEN_WATCHED: &[(u8, u8)] = &[
+    (234, 9), (235, 30), (236, 10), (237, 70), (239, 77), (240, 28), (241, 103), (242, 100), (243, 101), (244, 102),
+    (245, 128), (246, 35), (247, 120), (248, 68), (249, 96), (250, 52), (251, 55), (252, 4), (253, 75),
+];
+#[rustfmt::skip]
+pub(super) const FIFTEEN: &[Row] = &[
+    (0, 0, Nothing), (1, 1, Take(3, 1)), (2, 2, Take(2, 1)), (3, 3, Binary), (4, 4, CallSpread), (7, 7, Catches),
+    (8, 8, DeleteSubscript), (9, 9, Take(1, 0)), (10, 10, Take(3, 1)), (12, 12, Take(1, 1)), (13, 13, Take(2, 1)),
+    (14, 14, Take(1, 1)), (15, 16, Take(0, 1)), (17, 17, Hides), (19, 20, Take(0, 1)), (21, 21, Take(1, 1)),
+    (25, 26, Nothing), (28, 28, Take(2, 0)), (29, 29, Take(1, 0)), (30, 30, Catches), (31, 31, Null),
+    (33, 33, Ends), (34, 34, Nothing), (35, 35, StoreSlice), (36, 36, StoreSubscript), (37, 40, Take(1, 1)),
+    (42, 42, Binary), (43, 43, MakeInterpolation), (44, 44, Make), (45, 45, MakePairs), (46, 46, Make),
+    (47, 47, MakeSlice), (48, 49, Make), (50, 50, Call), (51, 51, Intrinsic), (52, 52, Take(2, 1)),
+    (53, 53, CallKw), (54, 55, Take(2, 1)), (56, 56, Take(1, 1)), (57, 57, Copy), (58, 58, Nothing),
+    (59, 59, DeleteAttr), (60, 60, DeleteDeref), (61, 61, DeleteFast), (62, 62, DeleteGlobal), (63, 63, DeleteName),
+    (64, 65, Spread), (67, 67, Extends), (68, 68, Iterate), (69, 69, Take(1, 1)), (70, 70, Take(1, 2)),
+    (71, 71, Take(0, 1)), (72, 73, Take(2, 1)), (74, 75, JumpBack), (76, 76, Jump), (77, 77, Take(1, 0)),
+    (78, 78, Spread), (79, 79, LoadAttr), (80, 80, LoadCommon), (81, 81, LoadConst), (82, 82, LoadDeref),
+    (83, 83, LoadFast), (84, 84, LoadFastClear), (85, 85, LoadFast), (86, 86, LoadFastTwo), (87, 87, LoadFast),
+    (88, 88, LoadFastTwo), (89, 90, Take(1, 1)), (91, 91, LoadGlobal), (92, 92, LoadName), (93, 93, Take(0, 1)),
+    (94, 94, Take(1, 2)), (95, 95, LoadSuper), (96, 96, Nothing), (97, 97, Take(2, 0)), (99, 102, PopJump),
+    (103, 104, Ends), (105, 105, Send), (106, 106, Take(1, 0)), (107, 107, Take(2, 1)), (108, 108, Spread),
+    (109, 109, StoreAttr), (110, 110, StoreDeref), (111, 111, StoreFast), (112, 112, StoreFastLoad),
+    (113, 113, StoreFastStore), (114, 114, StoreGlobal), (115, 115, StoreName), (116, 116, Swap),
+    (117, 117, UnpackRest), (118, 118, Unpack), (119, 119, Take(1, 1)), (128, 128, Nothing), (129, 143, Binary),
+    (144, 150, Call), (151, 152, CallSpread), (153, 153, Call), (154, 156, CallKw), (157, 168, Call),
+    (169, 173, Take(2, 1)), (174, 178, Iterate), (179, 180, Take(1, 2)), (181, 182, JumpBack), (183, 195, LoadAttr),
+    (196, 197, LoadGlobal), (198, 199, LoadSuper), (200, 201, Nothing), (202, 204, Send), (205, 207, StoreAttr),
+    (208, 209, StoreSubscript), (210, 215, Take(1, 1)), (216, 218, Unpack), (237, 237, Hides), (253, 255, Hides),
+];
+#[rustfmt::skip]
+pub(super) const FIFTEEN_WATCHED: &[(u8, u8)] = &[
+    (233, 9), (234, 28), (235, 10), (236, 68), (238, 76), (239, 26), (240, 102), (241, 99), (242, 100), (243, 101),
+    (244, 128), (245, 33), (246, 119), (247, 66), (248, 95), (249, 50), (250, 53), (251, 4), (252, 74),
+];
