@@ -20,10 +20,14 @@ TRAINERS = (
     "made_twice", "kept", "trained_twice", "resumed", "loaded", "only_loaded", "subclass", "thread", "two_trainers",
     "evaluates", "two_loaders", "gan", "only_reads",
 )
+UPDATES = (
+    "until_told", "fused", "plain_sgd", "returns_early", "stream", "statistics", "searches", "watched_thread", "scores",
+)
 # Without a doubt there are steps to be read in these.
 SURE = {
     "one_after_another", "nested", "evaluated", "downloaded", "resumed", "decoys", "collected", "many_bars", "pauses",
     "dies", "auto", "float_total", "made_twice", "kept", "trained_twice", "loaded", "subclass", "evaluates",
+    "until_told", "fused", "plain_sgd", "returns_early", "stream", "watched_thread",
 }
 
 
@@ -83,6 +87,18 @@ def test_trainers(program, tmp_path):
         jobs = [Job(kind, tmp_path) for kind in TRAINERS]
         for job in jobs:
             nursery.start(job, "../hard/trainers.py", job.name)
+        finish(program, jobs)
+    finally:
+        nursery.close()
+
+
+def test_updates(program, tmp_path):
+    pytest.importorskip("torch")
+    nursery = Nursery(("torch", "tqdm"))
+    try:
+        jobs = [Job(kind, tmp_path) for kind in UPDATES]
+        for job in jobs:
+            nursery.start(job, "../hard/updates.py", job.name)
         finish(program, jobs)
     finally:
         nursery.close()

@@ -174,7 +174,8 @@ while True:
     def looked_into(wanted):
         asked = [LOWTIDE, "export", tmp_path / "run", "--what", "looks", "--format", "jsonl"]
         rows = map(json.loads, subprocess.run(asked, capture_output=True).stdout.splitlines())
-        return {(row["pid"], row["t"]) for row in rows if wanted(row["pid"])}
+        # A census is another kind of look, and compares with its own.
+        return {(row["pid"], row["t"]) for row in rows if wanted(row["pid"]) and row["by"] == "mapping"}
 
     wait_until(lambda: len(looked_into(lambda pid: pid == job.pid)) >= 2)
     before = looked_into(lambda pid: True)

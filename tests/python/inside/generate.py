@@ -3,7 +3,7 @@
 A program is put together of what real ones have: a preparation, one or two trainings of some kind (bars over all
 steps, a bar an epoch, nested bars, a bar of examples, accumulation, a Trainer's state, a loader), evaluations,
 pauses, threads beside it, objects that only look like loops, and a resumption. It logs what is true (`truth.py`).
-The seed decides everything but the clock. Most need nothing but tqdm; one kind needs torch.
+The seed decides everything but the clock. Most need nothing but tqdm; every fourth trains with torch.
 """
 
 import random
@@ -15,6 +15,8 @@ from textwrap import indent
 HERE = Path(__file__).resolve().parent
 # Seconds that the training takes, if a core is free.
 LASTS = 7.0
+# One with torch takes longer: a counter is held against what the optimizer does, for some seconds.
+TRAINS = 16.0
 
 HEADER = '''"""Seed {seed}: {about}."""
 import gc, sys, threading, time
@@ -326,6 +328,76 @@ def loader(draw, plan):
     ).format(plan.epochs, plan.length)
 
 
+# What the loops below have: a model, data, one step of training.
+TRAINED = '''import torch
+torch.set_num_threads(1)
+model, done = torch.nn.Linear(2, 1), 0
+optimizer = {optimizer}
+rows = [torch.ones(2) for _ in range({rows})]
+def loaded(examples):
+    return torch.utils.data.DataLoader(rows[:examples], batch_size=2, shuffle=True)
+def step(batch):
+    nonlocal done
+    optimizer.zero_grad()
+    model(batch).sum().backward()
+    optimizer.step()
+    done += 1
+    work()
+    truth.step("batch", done)
+'''
+
+
+def by_updates(draw, plan):
+    """Loops whose steps only the optimizer knows: epochs that are left early, cut, of several loaders, of other lengths,
+    and bars that are none of training."""
+    way = draw.choice(("break", "zip", "two loaders", "shards", "curriculum", "scoring", "waiting", "slices", "while"))
+    made = draw.choice(("SGD", "Adam", "AdamW", "SGD, momentum=0.9", "AdamW, fused=True"))
+    kind, _, more = made.partition(", ")
+    plan.torch, plan.about = True, "%s, %s" % (way, made)
+    length, epochs, half = plan.length, plan.epochs, plan.length // 2
+    lengths = {
+        "break": half, "zip": half, "two loaders": length + half, "shards": 3 * (length // 3), "curriculum": None,
+        "scoring": length, "waiting": length, "slices": length, "while": length,
+    }[way]
+    total = lengths * epochs if lengths else sum(half + 3 * epoch for epoch in range(epochs))
+    body = {
+        "break": "data = loaded(2 * {length})\nfor epoch in range({epochs}):\n    for nth, batch in enumerate(data):\n"
+                 "        if nth >= {half}:\n            break\n        step(batch)\n",
+        "zip": "data = loaded(2 * {length})\nfor epoch in range({epochs}):\n    for _, batch in zip(range({half}), data):\n"
+               "        step(batch)\n",
+        "two loaders": "one, other = loaded(2 * {length}), loaded(2 * {half})\nfor epoch in range({epochs}):\n"
+                       "    for batch in one:\n        step(batch)\n    for batch in other:\n        step(batch)\n",
+        "shards": "for epoch in range({epochs}):\n    for shard in range(3):\n"
+                  "        for batch in loaded(2 * ({length} // 3)):\n            step(batch)\n",
+        "curriculum": "for epoch in range({epochs}):\n    bar, before = tqdm(loaded(2 * ({half} + 3 * epoch)), desc='Epoch %d' % epoch), done\n"
+                      "    for batch in bar:\n        truth.shown('batch', before + bar.n)\n        step(batch)\n",
+        "scoring": "data = loaded(2 * {length})\nfor epoch in range({epochs}):\n    bar, before = tqdm(data), done\n"
+                   "    for batch in bar:\n        truth.shown('batch', before + bar.n)\n        step(batch)\n"
+                   "    truth.counter('scored', total={half}, ahead=1, standing='wrong')\n    with torch.no_grad():\n"
+                   "        for nth, batch in enumerate(tqdm(loaded(2 * {half}), desc='scoring')):\n            model(batch)\n"
+                   "            work()\n            truth.step('scored', nth + 1)\n    truth.end('scored')\n",
+        "waiting": "def runs():\n    data = loaded(2 * {length})\n    for epoch in range({epochs}):\n        for batch in data:\n"
+                   "            step(batch)\nthread = threading.Thread(target=runs)\nthread.start()\n"
+                   "truth.counter('waited', total=100000, ahead=1, standing='wrong')\n"
+                   "for nth in tqdm(range(100000), desc='waiting'):\n    time.sleep(0.1)\n    truth.step('waited', nth + 1)\n"
+                   "    if not thread.is_alive():\n        break\ntruth.end('waited')\n",
+        "slices": "truth.counter('epochs', total={epochs}, ahead=1, standing='wrong')\n"
+                  "for epoch in tqdm(range({epochs})):\n    for first in range(0, 2 * {length}, 2):\n        step(torch.stack(rows[first:first + 2]))\n"
+                  "    truth.step('epochs', epoch + 1)\n",
+        "while": "data, epoch = loaded(2 * {length}), 0\nwhile epoch < {epochs}:\n    for batch in data:\n        step(batch)\n    epoch += 1\n",
+    }[way]
+    # In the first epoch nobody could tell that a loader will be left early, or followed by another one.
+    sizes = {"curriculum": [half + 3 * epoch for epoch in range(epochs)], "two loaders": [length, half], "shards": [length // 3]}
+    looks = [many * size for size in sizes.get(way, [length]) for many in (1, 3, epochs)]
+    optimizer = "torch.optim.%s(model.parameters(), lr=0.001%s)" % (kind, more and ", " + more)
+    rows = 2 * max(length, half + 3 * epochs)
+    return (
+        TRAINED.format(optimizer=optimizer, rows=rows)
+        + "truth.counter('batch', total={0}, epoch={1}, ahead=1, looks_like={2})\n".format(total, lengths, looks)
+        + body.format(length=length, epochs=epochs, half=half)
+    )
+
+
 KINDS = (all_steps, an_epoch, nested, of_examples, accumulated, trainer_state, two_at_once, endless)
 
 
@@ -335,12 +407,12 @@ class Plan:
     def __init__(self, seed):
         draw = random.Random(seed)
         self.seed, self.torch, self.about = seed, False, ""
-        # Every eighth one has a loader: they cost an import of torch.
-        make = loader if seed % 8 == 7 else draw.choice(KINDS)
+        # Every fourth one trains: they cost an import of torch.
+        make = {7: loader, 3: by_updates}.get(seed % 8) or draw.choice(KINDS)
         self.twice = draw.random() < 0.25
         self.pause = draw.choice((0.005, 0.01, 0.015, 0.02, 0.03))
         jitter = draw.choice(((1, 1), (0.7, 1.3), (0.2, 2.0)))
-        lasts = LASTS / (2 if self.twice else 1)
+        lasts = (TRAINS if make in (loader, by_updates) else LASTS) / (2 if self.twice else 1)
         self.epochs = draw.choice((3, 4, 5))
         self.length = max(10, int(lasts / self.pause / self.epochs) + draw.randrange(-3, 4))
         self.steps = self.epochs * self.length
@@ -371,7 +443,7 @@ class Plan:
     def counters(self):
         """The names of the counters of the training, which are over with it."""
         body = self.source.rsplit("def train():", 1)[1]
-        return sorted(set(re.findall(r'truth\.counter\("(\w+)"', body)) - {"validation"})
+        return sorted(set(re.findall(r"""truth\.counter\(["'](\w+)["']""", body)) - {"validation", "scored", "waited"})
 
 
 def main():

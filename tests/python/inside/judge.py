@@ -231,7 +231,7 @@ def _close(log, found, alive, group, slack):
 
 
 def _count(found, counted, what, told, true, looks):
-    if told is None:
+    if not told:  # nothing, or a nought that takes back what was told
         counted["none"] += 1
     elif any(abs(told - value) < 0.01 for value in true):
         counted["right"] += 1

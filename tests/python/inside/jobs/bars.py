@@ -36,27 +36,29 @@ def loader_bar(truth, desc=None):
             truth.epoch(done / LENGTH)
 
 
-def optimizer():
-    """Where torch is there, a bar is one of training only while something optimizes."""
-    if "torch" in sys.modules:
-        from tiny import Tiny, training
+def work():
+    """A step. Where torch is there, only a bar that goes on with an optimizer's updates is one of training."""
+    if "torch" not in sys.modules:
+        return lambda: time.sleep(PAUSE)
+    import torch
+    from tiny import Tiny, training
 
-        return training(Tiny(PAUSE))
-    return None
+    step = training(Tiny(PAUSE))
+    return lambda: step(torch.ones(2, 4))
 
 
 def update_bar(truth):
-    kept = optimizer()  # noqa: F841
+    step = work()
     truth.counter("batch", total=EPOCHS * LENGTH)
     with tqdm(total=EPOCHS * LENGTH) as bar:
         for done in range(1, EPOCHS * LENGTH + 1):
-            time.sleep(PAUSE)
+            step()
             bar.update()
             truth.step("batch", done, shown=bar.n)
 
 
 def nested(truth):
-    kept = optimizer()  # noqa: F841
+    step = work()
     truth.counter("batch", total=EPOCHS * LENGTH, epoch=LENGTH, ahead=1)
     # The outer bar counts epochs: that is no step, while the inner one moves.
     truth.counter("epochs", total=EPOCHS, standing="wrong", ahead=1)
@@ -66,7 +68,7 @@ def nested(truth):
         bar = tqdm(range(LENGTH), desc="Batches", leave=False)
         for _ in bar:
             truth.shown("batch", epoch * LENGTH + bar.n)
-            time.sleep(PAUSE)
+            step()
             done += 1
             truth.step("batch", done)
             truth.epoch(done / LENGTH)
@@ -74,12 +76,12 @@ def nested(truth):
 
 
 def ranged(truth):
-    kept = optimizer()  # noqa: F841
+    step = work()
     truth.counter("batch", total=EPOCHS * LENGTH, ahead=1)
     bar = trange(EPOCHS * LENGTH)
     for done in bar:
         truth.shown("batch", bar.n)
-        time.sleep(PAUSE)
+        step()
         truth.step("batch", done + 1)
 
 
