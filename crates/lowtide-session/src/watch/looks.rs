@@ -1,9 +1,9 @@
-//! When to look into which process, and the thread that does it: a look takes up to seconds, and a tick
+//! When to look into which process, and the threads that do it: a look takes up to seconds, and a tick
 //! must not wait for it. What it found comes back with a later tick.
 //!
-//! Any number of examiners can look. Each has its own pauses for each process; one thread drives them one
-//! after the other, and all of them live on one budget (`schedule`). A census of a Python process's objects costs
-//! seconds and memory, so it has terms of its own (`census`).
+//! Any number of examiners can look. Each has its own pauses for each process and a thread of its own, and all of them
+//! live on one budget (`schedule`). A census of a Python process's objects costs seconds and memory, so it has terms of
+//! its own (`census`), and nobody waits until it is done: on a busy machine that is half a minute.
 
 mod census;
 mod schedule;
@@ -56,41 +56,61 @@ struct Asked {
     step: Option<u64>,
 }
 
-/// The schedule and its thread.
-pub(super) struct Looks {
-    schedule: Schedule,
-    ask: Sender<(Due, Options)>,
+/// An examiner's thread.
+struct Lane {
+    ask: Sender<(ProcId, Options)>,
     answers: Receiver<Answer>,
     /// The look that the thread is at.
     underway: Option<Asked>,
 }
 
-impl Looks {
-    /// None: no thread could be had; then there are no looks.
-    pub(super) fn start(mut examiners: Vec<Examiner>) -> Option<Looks> {
-        let schedule = Schedule::new(examiners.iter().map(Examiner::kind).collect());
-        let (ask, asked) = channel::<(Due, Options)>();
+impl Lane {
+    fn start(mut examiner: Examiner) -> Option<Lane> {
+        let (ask, asked) = channel::<(ProcId, Options)>();
         let (answer, answers) = channel();
         // Not joined: it ends with its last look, at most seconds after us.
         std::thread::Builder::new()
             .name("looks".to_owned())
             .spawn(move || {
-                for (due, options) in asked {
-                    let Some(examiner) = examiners.get_mut(due.examiner) else {
-                        return;
-                    };
-                    if answer.send(examiner.examine(due.id, options)).is_err() {
+                for (id, options) in asked {
+                    if answer.send(examiner.examine(id, options)).is_err() {
                         return;
                     }
                 }
             })
             .ok()?;
-        Some(Looks {
-            schedule,
+        Some(Lane {
             ask,
             answers,
             underway: None,
         })
+    }
+
+    fn ask(&mut self, asked: Asked, options: Options) {
+        let sent = self.ask.send((asked.due.id, options));
+        self.underway = sent.is_ok().then_some(asked);
+    }
+
+    fn found(&mut self) -> Option<(Asked, Answer)> {
+        let answer = self.answers.try_recv().ok()?;
+        Some((self.underway.take()?, answer))
+    }
+}
+
+/// The schedule and the threads.
+pub(super) struct Looks {
+    schedule: Schedule,
+    /// Of each examiner.
+    lanes: Vec<Lane>,
+}
+
+impl Looks {
+    /// None: no threads could be had; then there are no looks.
+    pub(super) fn start(examiners: Vec<Examiner>) -> Option<Looks> {
+        let schedule = Schedule::new(examiners.iter().map(Examiner::kind).collect());
+        let lanes: Option<Vec<Lane>> = examiners.into_iter().map(Lane::start).collect();
+        let lanes = lanes?;
+        Some(Looks { schedule, lanes })
     }
 
     /// A look is wanted soon: the verdict changed, or the guard warned.
@@ -98,11 +118,15 @@ impl Looks {
         self.schedule.soon(why);
     }
 
-    /// What the thread has found since the last call. What refuses a census is told by who reads steps from the same
+    /// What the threads have found since the last call. What refuses a census is told by who reads steps from the same
     /// objects on every tick (`inside`): once is enough. `step` is where the loop is now.
-    pub(super) fn found(&mut self, step: Option<u64>) -> Option<Answer> {
-        let mut answer = self.answers.try_recv().ok()?;
-        let asked = self.underway.take()?;
+    pub(super) fn found(&mut self, step: Option<u64>) -> Vec<Answer> {
+        let answers: Vec<(Asked, Answer)> = self.lanes.iter_mut().filter_map(Lane::found).collect();
+        let told = |(asked, answer)| self.told(asked, answer, step);
+        answers.into_iter().filter_map(told).collect()
+    }
+
+    fn told(&mut self, asked: Asked, mut answer: Answer, step: Option<u64>) -> Option<Answer> {
         self.schedule.took(asked.due, &answer);
         if self.schedule.kind(asked.due) != Kind::Census {
             return Some(answer);
@@ -121,7 +145,7 @@ impl Looks {
         self.schedule.spared()
     }
 
-    /// Asks for the look that is due, if any: into the watched process, into the one that the verdict
+    /// Asks for the looks that are due, if any: into the watched process, into the one that the verdict
     /// names, into those that grow beside it. `all` is the tree, `headroom` what is left below the limit.
     pub(super) fn turn(
         &mut self,
@@ -132,20 +156,18 @@ impl Looks {
         headroom: Option<f64>,
     ) {
         let targets = self.schedule.targets(now, all, wanted);
-        if self.underway.is_some() {
-            return;
+        let idle = self.lanes.iter_mut().enumerate();
+        for (examiner, lane) in idle.filter(|(_, lane)| lane.underway.is_none()) {
+            let due = (self.schedule).due(examiner, now, &targets, reached, headroom);
+            let Some(due) = due else { continue };
+            let target = targets.iter().find(|target| target.id == due.id);
+            let options = Options {
+                at: now,
+                why: due.why,
+                within: self.schedule.within(now, due, target),
+            };
+            let step = reached.step;
+            lane.ask(Asked { due, step }, options);
         }
-        let Some(due) = self.schedule.due(now, &targets, reached, headroom) else {
-            return;
-        };
-        let target = targets.iter().find(|target| target.id == due.id);
-        let options = Options {
-            at: now,
-            why: due.why,
-            within: self.schedule.within(now, due, target),
-        };
-        let step = reached.step;
-        let asked = Asked { due, step };
-        self.underway = self.ask.send((due, options)).is_ok().then_some(asked);
     }
 }

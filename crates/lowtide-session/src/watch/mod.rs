@@ -539,20 +539,23 @@ impl Watch {
 
     fn take_look(&mut self) {
         let step = self.run.step();
-        match self.looks.as_mut().and_then(|looks| looks.found(step)) {
-            Some(Ok(look)) => {
-                if let (Examiner::Census, Some(inbox)) = (&look.examiner, &mut self.inbox) {
-                    // A page that cannot be written leaves the loop to count for itself, as without us.
-                    let _ = inbox.page().counts_objects_of(look.id);
+        let found = (self.looks.as_mut()).map_or_else(Vec::new, |looks| looks.found(step));
+        for answer in found {
+            match answer {
+                Ok(look) => {
+                    if let (Examiner::Census, Some(inbox)) = (&look.examiner, &mut self.inbox) {
+                        // A page that cannot be written leaves the loop to count for itself, as without us.
+                        let _ = inbox.page().counts_objects_of(look.id);
+                    }
+                    self.enter(Entry::Look(look));
                 }
-                self.enter(Entry::Look(look));
+                // A process that has ended is no news; one that cannot be looked into is.
+                Err(gap) if gap.why != GapWhy::Vanished => {
+                    let at = self.clock.now();
+                    self.enter(Entry::Gap { at, gap, ticks: 0 });
+                }
+                Err(_) => {}
             }
-            // A process that has ended is no news; one that cannot be looked into is.
-            Some(Err(gap)) if gap.why != GapWhy::Vanished => {
-                let at = self.clock.now();
-                self.enter(Entry::Gap { at, gap, ticks: 0 });
-            }
-            _ => {}
         }
     }
 

@@ -5,7 +5,8 @@
 //! the census before. What it will cost is known beforehand, from the blocks of small objects that the last look at its
 //! mappings counted, or from the objects that its collector tracks. It has to
 //! fit what the budget has saved up, or what the first minute will have paid for: then a run of 60 s has two to
-//! compare where they are cheap, and one of hours has them whatever they cost. And its own memory may count against
+//! compare where they are cheap, and one of hours has them whatever they cost. All that looks spent counts in that, and
+//! nothing that it spends counts for them. And its own memory may count against
 //! the job's limit, so it has to be a small part of what is left below that.
 
 use std::collections::BTreeMap;
@@ -19,7 +20,7 @@ use lowtide_core::sample::{Gap, GapWhy};
 use lowtide_core::units::{Bytes, Micros};
 use lowtide_sys::proc::{Proc, status};
 
-use super::schedule::{BUDGET, GREW_BYTES, PATIENCE, Seen, Target};
+use super::schedule::{BUDGET, GREW_BYTES, ON_LOAN, PATIENCE, Seen, Target};
 
 /// Seconds of a core for each object, before one was measured: 5.0 for the 1.67 million of torch and transformers, on a
 /// busy machine.
@@ -38,8 +39,6 @@ const HELD_FOR_EACH: u64 = 200;
 const MEMORY: u64 = 320;
 /// It may take this share of the headroom.
 const OF_HEADROOM: f64 = 0.1;
-/// What the first minute pays for may be spent before it is over: a run of a minute is to have two.
-const ON_LOAN: Micros = Micros(60_000_000);
 /// One that costs no more than this is taken when start-up is over, before anything grew: a third of what a
 /// minute pays, and what a plain program of 40,000 objects takes.
 const CHEAP: f64 = 0.2;

@@ -5,6 +5,10 @@
 //! steps there will be the end cannot be foreseen; this way the last look lies in the last third of the
 //! run, and close to the last growth. Where it is known, the last steps get a look whatever it costs, unless it is a
 //! census.
+//!
+//! Who pays: looks have their share of the time. Those that are taken whatever they cost are not paid back by later
+//! ones: two dear looks at the start of a run would leave its growth unseen. A census is paid from what all looks
+//! together have left over, and what it spent is never missing for them.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -51,11 +55,20 @@ const LIKE_THE_MOST: f64 = 0.2;
 /// So many of them, at most: workers of one loader are alike.
 const MOST_BESIDE: usize = 4;
 
+/// What the first minute pays for may be spent before it is over, where there is something new to see: a run of a
+/// minute is to have a look in its last third even if the first ones were dear.
+pub(super) const ON_LOAN: Micros = Micros(60_000_000);
+/// Only what costs no more than this is lent to looks: a third of what a minute pays, and as much as a look at a
+/// gigabyte takes.
+const LENT: f64 = 0.2;
+
 /// What looks have cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct LooksSpent {
     looks: u32,
     cpu: Micros,
+    /// Without those that were taken whatever they cost.
+    paid: Micros,
 }
 
 /// How far the training loop has come.
@@ -109,10 +122,24 @@ pub(super) struct Seen {
     in_steps: u32,
     /// One of them when the end was near.
     at_the_end: bool,
+    /// One of them has found something.
+    answered: bool,
     refused: bool,
 }
 
 impl Seen {
+    fn new(first: Micros) -> Seen {
+        Seen {
+            first,
+            last: None,
+            looks: 0,
+            in_steps: 0,
+            at_the_end: false,
+            answered: false,
+            refused: false,
+        }
+    }
+
     pub(super) fn pause(&self, now: Micros) -> Micros {
         now.since(self.last.map_or(self.first, |(at, _)| at))
     }
@@ -137,12 +164,22 @@ impl Seen {
     }
 }
 
+/// How a look is paid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Terms {
+    free: bool,
+}
+
+const PAID: Terms = Terms { free: false };
+
 /// The look that is to be taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Due {
     pub id: ProcId,
     pub examiner: usize,
     pub why: LookWhy,
+    /// Taken whatever it costs.
+    pub free: bool,
 }
 
 #[derive(Debug, Default)]
@@ -187,6 +224,7 @@ impl Schedule {
         let add = |all: LooksSpent, one: &LooksSpent| LooksSpent {
             looks: all.looks + one.looks,
             cpu: Micros(all.cpu.0 + one.cpu.0),
+            paid: Micros(all.paid.0 + one.paid.0),
         };
         self.spent.iter().fold(LooksSpent::default(), add)
     }
@@ -236,63 +274,50 @@ impl Schedule {
         chosen.collect()
     }
 
-    /// What may still be spent, in seconds of a core.
-    fn credit(&self, now: Micros) -> f64 {
-        now.seconds() * BUDGET.0 - self.total().cpu.seconds()
+    /// What looks may still spend by then, in seconds of a core. What censuses spent is no matter of theirs.
+    fn credit(&self, until: Micros) -> f64 {
+        let of = self.spent.iter().zip(&self.kinds);
+        let light = of.filter(|(_, kind)| **kind == Kind::Light);
+        let paid: f64 = light.map(|(spent, _)| spent.paid.seconds()).sum();
+        until.seconds() * BUDGET.0 - paid
     }
 
-    /// The process to look into now, if any, and which examiner is to do it. `headroom` is what is left below the
-    /// limit, where there is one.
+    /// The process that an examiner is to look into now, if any. `headroom` is what is left below the limit, where
+    /// there is one.
     pub(super) fn due(
         &mut self,
+        examiner: usize,
         now: Micros,
         targets: &[Target],
         reached: Reached,
         headroom: Option<f64>,
     ) -> Option<Due> {
-        let (credit, total) = (self.credit(now), self.total().cpu.seconds());
         let mut best: Option<(Due, Bytes, Micros)> = None;
-        for (examiner, spent) in self.spent.iter().enumerate() {
-            let kind = self.kinds[examiner];
-            // Each look is expected to cost what this examiner's before did.
-            let usual = spent.cpu.seconds() / f64::from(spent.looks.max(1));
-            for target in targets {
-                if kind == Kind::Census && !target.python {
-                    continue;
-                }
-                let key = (target.id, examiner);
-                let seen = self.seen.entry(key).or_insert(Seen {
-                    first: now,
-                    last: None,
-                    looks: 0,
-                    in_steps: 0,
-                    at_the_end: false,
-                    refused: false,
-                });
-                let why = || why(seen, now, target.held, reached, self.asked[examiner]);
-                let why = match kind {
-                    _ if seen.refused => None,
-                    Kind::Light => {
-                        let free = !target.within_budget && seen.is_free(now, reached);
-                        (credit >= usual || free).then(why).flatten()
-                    }
-                    Kind::Census => {
-                        let began = self.began.get(&target.id).map(|(_, held)| *held);
-                        let money = census::Money { now, spent: total };
-                        let wanted = self.census.is_wanted(seen, target, began, money);
-                        let why = wanted.then(why).flatten();
-                        why.filter(|_| self.census.has_room(target, headroom))
-                    }
+        for target in targets {
+            let key = (target.id, examiner);
+            let seen = *self.seen.entry(key).or_insert(Seen::new(now));
+            let Some(why) = why(&seen, now, target.held, reached, self.asked[examiner]) else {
+                continue;
+            };
+            let terms = match self.kinds[examiner] {
+                _ if seen.refused => None,
+                Kind::Light => self.light(examiner, &seen, now, target, reached),
+                Kind::Census => (self.takes_census(&seen, now, target, headroom)).then_some(PAID),
+            };
+            let Some(Terms { free }) = terms else {
+                continue;
+            };
+            // The one that has waited longest goes first.
+            let waited = seen.pause(now);
+            if best.is_none_or(|(_, _, longest)| waited > longest) {
+                let id = target.id;
+                let due = Due {
+                    id,
+                    examiner,
+                    why,
+                    free,
                 };
-                let Some(why) = why else {
-                    continue;
-                };
-                // The one that has waited longest goes first.
-                let waited = seen.pause(now);
-                if best.is_none_or(|(_, _, longest)| waited > longest) {
-                    let id = target.id;
-                    best = Some((Due { id, examiner, why }, target.held, waited));
-                }
+                best = Some((due, target.held, waited));
             }
         }
         let (due, held, _) = best?;
@@ -306,10 +331,61 @@ impl Schedule {
         Some(due)
     }
 
+    /// On what terms a look is taken, if it is.
+    fn light(
+        &self,
+        examiner: usize,
+        seen: &Seen,
+        now: Micros,
+        target: &Target,
+        reached: Reached,
+    ) -> Option<Terms> {
+        if !target.within_budget && seen.is_free(now, reached) {
+            return Some(Terms { free: true });
+        }
+        // Each look is expected to cost what this examiner's before did.
+        let spent = self.spent[examiner];
+        let usual = spent.cpu.seconds() / f64::from(spent.looks.max(1));
+        let lends = !target.within_budget && usual <= LENT && seen.pause(now) >= PATIENCE;
+        let until = if lends { now.max(ON_LOAN) } else { now };
+        (self.credit(until) >= usual).then_some(PAID)
+    }
+
+    /// Whether a census is worth what it costs, can be paid and has room.
+    fn takes_census(
+        &mut self,
+        seen: &Seen,
+        now: Micros,
+        target: &Target,
+        headroom: Option<f64>,
+    ) -> bool {
+        let began = self.began.get(&target.id).map(|(_, held)| *held);
+        let spent = self.total().cpu.seconds();
+        let money = census::Money { now, spent };
+        target.python
+            && self.is_looked_into(target.id)
+            && self.census.is_wanted(seen, target, began, money)
+            && self.census.has_room(target, headroom)
+    }
+
+    /// Whether looks have told of a process all that they can: what a census will cost in time and memory is known
+    /// by that.
+    fn is_looked_into(&self, id: ProcId) -> bool {
+        let mut lights = (0..self.kinds.len()).filter(|nth| self.kinds[*nth] == Kind::Light);
+        lights.all(|light| {
+            let seen = self.seen.get(&(id, light));
+            seen.is_some_and(|seen| seen.answered || seen.refused)
+        })
+    }
+
     /// What came of a look that was due.
     pub(super) fn took(&mut self, due: Due, answer: &Answer) {
+        let seen = self.seen.get_mut(&(due.id, due.examiner));
         match answer {
             Ok(look) => {
+                if let Some(seen) = seen {
+                    seen.answered = true;
+                }
                 match self.kind(due) {
                     Kind::Light => self.census.saw(look),
                     Kind::Census => self.census.took(look),
@@ -317,9 +393,12 @@ impl Schedule {
                 let spent = &mut self.spent[due.examiner];
                 spent.looks += 1;
                 spent.cpu = Micros(spent.cpu.0 + look.cost.cpu.0);
+                if !due.free {
+                    spent.paid = Micros(spent.paid.0 + look.cost.cpu.0);
+                }
             }
             Err(gap) => {
-                if let Some(seen) = self.seen.get_mut(&(due.id, due.examiner)) {
+                if let Some(seen) = seen {
                     // What is denied once is denied again.
                     seen.refused = gap.why != GapWhy::Late;
                 }

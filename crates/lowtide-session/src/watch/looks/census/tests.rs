@@ -56,7 +56,7 @@ impl Watched {
             let now = Micros(second * 1_000_000);
             let all = [python(held(second), Some(self.objects / 3))];
             let targets = schedule.targets(now, &all, [Some(ID), None]);
-            if let Some(due) = schedule.due(now, &targets, STEPS, self.headroom) {
+            if let Some(due) = schedule.due(0, now, &targets, STEPS, self.headroom) {
                 times.push(second);
                 let look = census(now, ID, self.objects, self.pace);
                 cost += look.cost.cpu.seconds();
@@ -152,11 +152,12 @@ fn that_it_is_not_taken_is_told_once() {
         let now = Micros(second * 1_000_000);
         let all = [python(leaks(second), Some(100_000))];
         let targets = schedule.targets(now, &all, [Some(ID), None]);
-        if let Some(due) = schedule.due(now, &targets, STEPS, Some(1e9)) {
-            light += u32::from(due.examiner == 0);
+        if let Some(due) = schedule.due(0, now, &targets, STEPS, Some(1e9)) {
+            light += 1;
             let look = Look::new(now, ID, due.why, Examiner::Mappings);
             schedule.took(due, &Ok(look));
         }
+        assert_eq!(schedule.due(1, now, &targets, STEPS, Some(1e9)), None);
         told.extend(schedule.spared());
     }
     // Everything else goes on.
@@ -222,13 +223,12 @@ fn workers_that_grow_are_gone_over_and_other_programs_are_not() {
             of(shell, false),
         ];
         let targets = schedule.targets(now, &all, [Some(ID), None]);
-        if let Some(due) = schedule.due(now, &targets, STEPS, None) {
-            let look = match schedule.kind(due) {
-                Kind::Light => mapped(due.id, 500_000),
-                Kind::Census => census(now, due.id, 500_000, 2e-6),
-            };
-            schedule.took(due, &Ok(look));
-            seen.extend((due.examiner == 1).then_some(due.id));
+        if let Some(due) = schedule.due(0, now, &targets, STEPS, None) {
+            schedule.took(due, &Ok(mapped(due.id, 500_000)));
+        }
+        if let Some(due) = schedule.due(1, now, &targets, STEPS, None) {
+            schedule.took(due, &Ok(census(now, due.id, 500_000, 2e-6)));
+            seen.push(due.id);
         }
     }
     assert!(seen.len() >= 2, "{seen:?}");
@@ -254,4 +254,27 @@ fn refusals_become_gaps() {
     assert_eq!(why(Refusal::FreeThreaded), GapWhy::Unsupported);
     assert_eq!(why(Refusal::Gone), GapWhy::Vanished);
     assert_eq!(why(Refusal::NotAsExpected("no list")), GapWhy::Late);
+}
+
+/// What is not tracked is known by a look alone: a census that did not wait for it would take memory that nobody has.
+#[test]
+fn a_census_waits_until_a_look_has_counted_blocks() {
+    let mut schedule = Schedule::new(vec![Kind::Light, Kind::Census]);
+    let targets = [python(300_000_000, Some(100))];
+    let at = |second: u64| Micros(second * 1_000_000);
+    let look = schedule.due(0, at(6), &targets, STEPS, Some(1e9)).unwrap();
+    for second in 6..20 {
+        assert_eq!(
+            schedule.due(1, at(second), &targets, STEPS, Some(1e9)),
+            None
+        );
+    }
+    schedule.took(look, &Ok(mapped(ID, 6_000_000)));
+    assert_eq!(schedule.due(1, at(20), &targets, STEPS, Some(1e9)), None);
+    // Where looks are refused nothing is to be waited for.
+    let mut schedule = Schedule::new(vec![Kind::Light, Kind::Census]);
+    let look = schedule.due(0, at(6), &targets, STEPS, None).unwrap();
+    let refusal = gap(ID, &Refusal::NotPython);
+    schedule.took(look, &Err(refusal));
+    assert!(schedule.due(1, at(7), &targets, STEPS, None).is_some());
 }

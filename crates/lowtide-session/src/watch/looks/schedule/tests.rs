@@ -48,7 +48,7 @@ fn times_of(
     for second in 0..seconds {
         let target = Target::new(ID, Bytes(held(second)));
         let now = Micros(second * 1_000_000);
-        if let Some(due) = schedule.due(now, &[target], reached(second), None) {
+        if let Some(due) = schedule.due(0, now, &[target], reached(second), None) {
             looks.push((second, due.why));
             schedule.took(due, &Ok(look(due, now, cost)));
         }
@@ -172,7 +172,7 @@ fn all_that_grow_are_looked_into_and_the_budget_is_kept() {
             Target::new(id, Bytes(400_000_000 + grows * second * 10_000_000))
         });
         let targets = schedule.targets(now, &all, [Some(ID), None]);
-        if let Some(due) = schedule.due(now, &targets, IN_STEPS, None) {
+        if let Some(due) = schedule.due(0, now, &targets, IN_STEPS, None) {
             seen.push(due.id);
             schedule.took(due, &Ok(look(due, now, COST)));
         }
@@ -194,10 +194,12 @@ fn two_examiners_share_the_budget() {
     for second in 0..3600 {
         let held = Bytes(1_000_000_000 + second * 100_000_000);
         let now = Micros(second * 1_000_000);
-        let due = schedule.due(now, &[Target::new(ID, held)], IN_STEPS, None);
-        if let Some(due) = due {
-            looks[due.examiner].push(second);
-            schedule.took(due, &Ok(look(due, now, costs[due.examiner])));
+        for (examiner, cost) in costs.into_iter().enumerate() {
+            let targets = [Target::new(ID, held)];
+            if let Some(due) = schedule.due(examiner, now, &targets, IN_STEPS, None) {
+                looks[examiner].push(second);
+                schedule.took(due, &Ok(look(due, now, cost)));
+            }
         }
     }
     let spent = schedule.total();
@@ -214,46 +216,131 @@ fn two_examiners_share_the_budget() {
 fn a_refusal_is_the_examiners_own() {
     let mut schedule = Schedule::new(vec![Kind::Light; 2]);
     let target = [Target::new(ID, Bytes(1))];
-    let first = schedule.due(Micros(1), &target, IN_STEPS, None).unwrap();
+    let due = |schedule: &mut Schedule, examiner, now| {
+        schedule.due(examiner, now, &target, IN_STEPS, None)
+    };
+    let first = due(&mut schedule, 0, Micros(1)).unwrap();
     let gap = Gap {
         who: Some(ID),
         what: "memory".to_owned(),
         why: GapWhy::Denied,
     };
     schedule.took(first, &Err(gap));
-    let later = |second: u64| Micros(second * 1_000_000);
-    let others = (1..100).filter_map(|second| schedule.due(later(second), &target, IN_STEPS, None));
-    let others: Vec<usize> = others.map(|due| due.examiner).collect();
-    assert!(
-        others.len() > 1 && !others.contains(&first.examiner),
-        "{others:?}"
-    );
+    let mut later = |examiner| {
+        let seconds = (1..100).map(|second| Micros(second * 1_000_000));
+        let looks = seconds.filter_map(|now| due(&mut schedule, examiner, now));
+        looks.count()
+    };
+    assert_eq!(later(0), 0);
+    assert!(later(1) > 1);
 }
 
 #[test]
 fn a_look_that_is_asked_for_comes_at_once() {
     let mut schedule = Schedule::new(vec![Kind::Light; 1]);
     let due = |id, why| {
-        let examiner = 0;
-        Some(Due { id, examiner, why })
+        Some(Due {
+            id,
+            examiner: 0,
+            why,
+            free: true,
+        })
     };
     let target = [Target::new(ID, Bytes(1))];
     let at = |second: u64| Micros(second * 1_000_000);
     assert_eq!(
-        schedule.due(at(100), &target, IN_STEPS, None),
+        schedule.due(0, at(100), &target, IN_STEPS, None),
         due(ID, LookWhy::Start)
     );
-    assert_eq!(schedule.due(at(103), &target, IN_STEPS, None), None);
+    assert_eq!(schedule.due(0, at(103), &target, IN_STEPS, None), None);
     schedule.asked.fill(Some(LookWhy::Verdict));
     assert_eq!(
-        schedule.due(at(104), &target, IN_STEPS, None),
+        schedule.due(0, at(104), &target, IN_STEPS, None),
         due(ID, LookWhy::Verdict)
     );
     // A worker that the verdict names has waited longest.
     let worker = Target::new(ProcId { pid: 9, start: 2 }, Bytes(1));
     let both = [target[0], worker];
     assert_eq!(
-        schedule.due(at(105), &both, IN_STEPS, None),
+        schedule.due(0, at(105), &both, IN_STEPS, None),
         due(worker.id, LookWhy::Start)
     );
+}
+
+/// Two dear looks at the start, and cheap ones from then on: those are not owed by whoever comes after.
+#[test]
+fn dear_looks_at_the_start_leave_the_last_third_its_own() {
+    let workers = [9, 11].map(|pid| ProcId { pid, start: 2 });
+    // As measured beside three busy loops: what was forked just now costs five times as much.
+    let cost = |nth: usize| [0.04, 0.32, 0.29, 0.29].get(nth).copied().unwrap_or(0.06);
+    for seconds in 50..90 {
+        let mut schedule = Schedule::new(vec![Kind::Light]);
+        let mut looks: Vec<(ProcId, u64)> = Vec::new();
+        for second in 0..seconds {
+            let now = Micros(second * 1_000_000);
+            let grown = second.saturating_sub(12) * 8_000_000;
+            let held = |id| {
+                if id == ID {
+                    390_000_000
+                } else {
+                    390_000_000 + grown
+                }
+            };
+            let all = [ID, workers[0], workers[1]].map(|id| Target::new(id, Bytes(held(id))));
+            let targets = schedule.targets(now, &all, [Some(ID), Some(workers[1])]);
+            let due = schedule.due(0, now, &targets, Reached::default(), None);
+            if let Some(due) = due {
+                schedule.took(due, &Ok(look(due, now, cost(looks.len()))));
+                looks.push((due.id, second));
+            }
+        }
+        let last = looks.iter().rfind(|(id, _)| *id == workers[1]);
+        let last = last.map_or(0, |(_, second)| *second);
+        assert!(
+            last as f64 >= seconds as f64 / FACTOR - 2.0,
+            "{seconds}: {looks:?}"
+        );
+    }
+}
+
+/// A census that takes all that it may, for half a minute each: looks come as if there were none.
+#[test]
+fn censuses_neither_delay_looks_nor_cost_them_any() {
+    let times = |kinds: Vec<Kind>| {
+        let mut schedule = Schedule::new(kinds.clone());
+        let (mut looks, mut censuses) = (Vec::new(), 0);
+        let mut underway: Option<(u64, Due)> = None;
+        for second in 0..3600_u64 {
+            let now = Micros(second * 1_000_000);
+            let target = Target {
+                python: true,
+                tracked: Some(1000),
+                ..Target::new(ID, Bytes(500_000_000 + second * 20_000_000))
+            };
+            let targets = schedule.targets(now, &[target], [Some(ID), None]);
+            let due = schedule.due(0, now, &targets, IN_STEPS, None);
+            if let Some(due) = due {
+                looks.push(second);
+                schedule.took(due, &Ok(look(due, now, 0.05)));
+            }
+            match underway {
+                Some((until, due)) if second >= until => {
+                    // Much more than was expected of a thousand objects.
+                    schedule.took(due, &Ok(look(due, now, 6.0)));
+                    underway = None;
+                }
+                None if kinds.len() > 1 => {
+                    let due = schedule.due(1, now, &targets, IN_STEPS, None);
+                    censuses += u32::from(due.is_some());
+                    underway = due.map(|due| (second + 30, due));
+                }
+                _ => {}
+            }
+        }
+        (looks, censuses)
+    };
+    let (alone, _) = times(vec![Kind::Light]);
+    let (beside, censuses) = times(vec![Kind::Light, Kind::Census]);
+    assert!(censuses >= 2, "{censuses}");
+    assert_eq!(alone, beside);
 }
