@@ -20,6 +20,9 @@ const LEAST_PART: f64 = 0.005;
 const LIKE_THE_FLOOR: f64 = 0.2;
 /// A pair that stands apart by less than this share of the longest distance is too close.
 const APART: f64 = 0.4;
+/// Looks between which the floor rose by less than this share of what it rose by between all of them came before or
+/// after the growth: what grew in a first epoch is over when the second look comes.
+const MOST_OF_THE_RISE: f64 = 0.5;
 /// What distance is worth: a pair over the whole run may differ from the floor by so much more than
 /// one that is hardly apart.
 const WORTH_OF_DISTANCE: f64 = 0.5;
@@ -42,7 +45,7 @@ pub(crate) fn pairs<'a>(
     let pair = |(examiner, by): (&Examiner, &'a By)| {
         let has = |taken: &&Taken| taken.has((examiner, by));
         let of: Vec<&Taken> = looks.iter().filter(has).collect();
-        let (first, last) = pair(&comparable(&of), &floor)?;
+        let (first, last) = pair(&comparable(&of, &floor), &floor)?;
         Some(Pair {
             by,
             first,
@@ -53,9 +56,9 @@ pub(crate) fn pairs<'a>(
     breakdowns_of(looks).into_iter().filter_map(pair).collect()
 }
 
-/// The looks that say most, if they lie far enough apart: neither cut short nor torn by a spike; else those
-/// that were not cut short; else all.
-fn comparable<'a>(looks: &[&'a Taken]) -> Vec<&'a Taken> {
+/// The looks that say most, if they lie far enough apart: neither cut short nor torn by a spike, where those saw the
+/// growth as well; else those that were not cut short; else all.
+fn comparable<'a>(looks: &[&'a Taken], floor: impl Fn(&Taken) -> Option<f64>) -> Vec<&'a Taken> {
     let span = |of: &[&Taken]| match (of.first(), of.last()) {
         (Some(first), Some(last)) => last.look.at.since(first.look.at).seconds(),
         _ => 0.0,
@@ -65,8 +68,17 @@ fn comparable<'a>(looks: &[&'a Taken]) -> Vec<&'a Taken> {
         let fine: Vec<&Taken> = looks.iter().filter(fine).copied().collect();
         (fine.len() >= 2 && span(&fine) >= APART * span(looks)).then_some(fine)
     };
+    let whole = without(Missing::is_cut_short);
+    let rise = |of: &[&Taken]| Some(floor(of.last()?)? - floor(of.first()?)?);
+    // A spike shows in what is compared, but growth that was over by then shows in nothing.
+    let all = rise(whole.as_deref().unwrap_or(looks));
+    let saw_it = |fine: &Vec<&Taken>| {
+        let both = rise(fine).zip(all);
+        both.is_none_or(|(fine, all)| fine >= MOST_OF_THE_RISE * all)
+    };
     without(|missing| missing.is_cut_short() || missing.is_torn())
-        .or_else(|| without(Missing::is_cut_short))
+        .filter(saw_it)
+        .or(whole)
         .unwrap_or_else(|| looks.to_vec())
 }
 
@@ -312,9 +324,9 @@ mod tests {
         }
     }
 
-    fn told(looks: &[Taken]) -> Vec<u64> {
+    fn told(looks: &[Taken], floor: impl Fn(&Taken) -> Option<f64>) -> Vec<u64> {
         let looks: Vec<&Taken> = looks.iter().collect();
-        let steps = comparable(&looks).into_iter();
+        let steps = comparable(&looks, floor).into_iter();
         steps.filter_map(|taken| taken.step).collect()
     }
 
@@ -335,7 +347,7 @@ mod tests {
             taken(16, None),
             taken(22, torn),
         ];
-        assert_eq!(told(&looks), [6, 16]);
+        assert_eq!(told(&looks, |_| None), [6, 16]);
         // What is left must tell of most of the run.
         let close = [
             taken(3, torn),
@@ -344,9 +356,48 @@ mod tests {
             taken(12, cut),
             taken(22, torn),
         ];
-        assert_eq!(told(&close), [3, 6, 7, 22]);
-        assert_eq!(told(&[taken(3, cut), taken(9, cut)]), [3, 9]);
-        assert_eq!(told(&[]), Vec::<u64>::new());
+        assert_eq!(told(&close, |_| None), [3, 6, 7, 22]);
+        assert_eq!(told(&[taken(3, cut), taken(9, cut)], |_| None), [3, 9]);
+        assert_eq!(told(&[], |_| None), Vec::<u64>::new());
+    }
+
+    /// Pictures that are kept come in the first epoch, of 20 steps. The look at its first step lies in a forward pass,
+    /// and the next comes twelve seconds later.
+    #[test]
+    fn a_torn_look_that_alone_saw_the_beginning_is_compared() {
+        let torn = Missing::Changed {
+            by: Bytes(30_300_000),
+        };
+        let kept = |taken: &Taken| Some(563e6 + 18e6 * taken.step?.min(20) as f64);
+        let looks = [
+            taken(1, Some(&torn)),
+            taken(17, None),
+            taken(33, None),
+            taken(49, None),
+        ];
+        assert_eq!(told(&looks, kept), [1, 17, 33, 49]);
+        // Where others saw most of it, it gives way.
+        let early = [
+            taken(1, Some(&torn)),
+            taken(4, None),
+            taken(33, None),
+            taken(49, None),
+        ];
+        assert_eq!(told(&early, kept), [4, 33, 49]);
+        // Nothing grew: no reason to take it.
+        assert_eq!(told(&looks, |_| Some(563e6)), [17, 33, 49]);
+        // One that was cut short tells nothing, whatever it saw.
+        let ran_out = Missing::TimeRanOut {
+            work: Micros(2_000_000),
+            wall: Micros(2_000_000),
+        };
+        let cut = [
+            taken(1, Some(&ran_out)),
+            taken(2, Some(&torn)),
+            taken(17, None),
+            taken(33, None),
+        ];
+        assert_eq!(told(&cut, kept), [2, 17, 33]);
     }
 
     /// A breakdown that nobody makes yet is compared like all others; two of one examiner need not be in
