@@ -17,7 +17,7 @@ use lowtide_sys::proc::Proc;
 
 use super::Watch;
 use super::clock::Clock;
-use schedule::Schedule;
+use schedule::{CountedAt, Schedule};
 
 /// How long a tick waits for the thread: a read takes less than one.
 const PATIENCE: Duration = Duration::from_millis(5);
@@ -33,6 +33,8 @@ struct Ask {
     id: ProcId,
     /// The job does not tell its steps itself.
     steps: bool,
+    /// How long it had worked at the last tick, where that is known.
+    worked: Option<Micros>,
 }
 
 /// What the thread found.
@@ -89,7 +91,12 @@ impl InsideWatch {
     }
 
     /// Asks for what stands there now, and hands over what came.
-    pub(super) fn turn(&mut self, id: Option<ProcId>, steps: bool) -> Vec<Told> {
+    pub(super) fn turn(
+        &mut self,
+        id: Option<ProcId>,
+        steps: bool,
+        worked: Option<Micros>,
+    ) -> Vec<Told> {
         let mut all = Vec::new();
         if self.busy {
             // A search, or a process that keeps its readers waiting: nobody waits for that here.
@@ -97,7 +104,7 @@ impl InsideWatch {
             self.busy = all.is_empty();
         }
         if let Some(id) = id.filter(|_| !self.busy) {
-            self.busy = self.ask.send(Ask { id, steps }).is_ok();
+            self.busy = self.ask.send(Ask { id, steps, worked }).is_ok();
             if let Ok(told) = self.told.recv_timeout(PATIENCE) {
                 all.push(told);
                 self.busy = false;
@@ -157,8 +164,11 @@ impl Mind {
         };
         let at = self.clock.now();
         told.counts = now.counts.map(|counts| (ask.id, counts));
-        self.schedule
-            .counted(now.counts.map_or(0, |counts| counts.objects));
+        self.schedule.counted(CountedAt {
+            at,
+            worked: ask.worked,
+            objects: now.counts.map_or(0, |counts| counts.objects),
+        });
         if now.counts.is_none() {
             // Its interpreter is not where it was: the process became another program.
             self.follower = None;
@@ -239,8 +249,13 @@ impl Watch {
             self.run.steps_from(),
             Some(MarkSource::Callback | MarkSource::Output)
         );
+        let readings = self.sample.readings.iter();
+        let worked = readings
+            .filter(|reading| Some(reading.id) == watched)
+            .map(|reading| reading.cpu)
+            .next();
         let (mut counted, counter) = (Vec::new(), self.run.counter());
-        for told in inside.turn(watched, !tells) {
+        for told in inside.turn(watched, !tells, worked) {
             counted.extend(told.counts);
             if let Some(mark) = told.mark {
                 self.enter(Entry::Mark(mark));

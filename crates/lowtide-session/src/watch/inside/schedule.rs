@@ -1,6 +1,8 @@
 //! When a process is searched for the objects that lead to its loops; time is data. A search costs, so it waits until
 //! a program has built its objects, and until no step moves.
 
+use std::collections::VecDeque;
+
 use lowtide_core::units::{Micros, Share};
 
 /// Share of a core that searches may take, as looks may, and what they may take beforehand: a job that begins is
@@ -13,10 +15,15 @@ const LONGEST: Micros = Micros(60_000_000);
 /// Each search that found nothing that moves is followed by a pause so much longer.
 const FACTOR: f64 = 1.5;
 /// A program that imports and builds makes objects all the time; when it begins to train that ends. So there is
-/// something to find when there are this many more than at the last search, and no more than that since the last
-/// tick.
+/// something to find when there are this many more than at the last search, and no more than that since it last worked
+/// for a while.
 const MORE: f64 = 0.02;
 const NO_MORE: f64 = 0.002;
+/// So much of a processor is a while: a tick on a machine of its own. On a busy one a program that gets no turn makes
+/// no objects either; a dozen searches took that for the end of its imports, and none could be paid when it trained.
+const WORKED: Micros = Micros(100_000);
+/// And so long is one for who waits for others most of the time.
+const STOOD: Micros = Micros(2_000_000);
 /// Steps that did not move for so long may have ended, and others begun.
 const STANDS_STILL: Micros = Micros(6_000_000);
 
@@ -37,8 +44,26 @@ pub(super) struct Schedule {
     seeks: bool,
     /// Searches in all.
     count: u32,
-    /// Objects at the last tick and at the one before.
-    objects: [u64; 2],
+    /// What was counted, oldest first: since it last worked for a while.
+    counted: VecDeque<CountedAt>,
+}
+
+/// The objects of a process, and how long it had worked by then.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CountedAt {
+    pub at: Micros,
+    /// Of a processor, where that is known.
+    pub worked: Option<Micros>,
+    pub objects: u64,
+}
+
+impl CountedAt {
+    /// Whether it worked for a while since an earlier count.
+    fn is_after_a_while(&self, earlier: &CountedAt) -> bool {
+        let both = self.worked.zip(earlier.worked);
+        let worked = both.is_some_and(|(now, then)| now.since(then) >= WORKED);
+        worked || self.at.since(earlier.at) >= STOOD
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -64,15 +89,27 @@ impl Schedule {
         self.moved_at.is_none() && self.count >= SAY_AFTER && self.first.is_some_and(long)
     }
 
-    pub(super) fn counted(&mut self, objects: u64) {
-        self.objects = [objects, self.objects[0]];
+    pub(super) fn counted(&mut self, counted: CountedAt) {
+        self.counted.push_back(counted);
+        // The newest of those that a while has passed since is all that is compared with.
+        let passed = |nth: usize, of: &VecDeque<CountedAt>| {
+            of.get(nth).is_some_and(|one| counted.is_after_a_while(one))
+        };
+        while passed(1, &self.counted) {
+            self.counted.pop_front();
+        }
+    }
+
+    /// At the last tick.
+    fn objects(&self) -> u64 {
+        self.counted.back().map_or(0, |counted| counted.objects)
     }
 
     pub(super) fn searched(&mut self, at: Micros, cost: Micros) {
         self.last = Some(LastSearch {
             at,
             cost,
-            objects: self.objects[0],
+            objects: self.objects(),
         });
         self.spent = Micros(self.spent.0 + cost.0);
         self.in_vain += 1;
@@ -81,13 +118,15 @@ impl Schedule {
 
     /// It has built something since the last search.
     fn has_built(&self, last: &LastSearch) -> bool {
-        apart(self.objects[0], last.objects) >= MORE
+        apart(self.objects(), last.objects) >= MORE
     }
 
-    /// And is still at it.
+    /// And is still at it, or has had no turn to be.
     fn builds(&self) -> bool {
-        let [now, before] = self.objects;
-        apart(now, before) > NO_MORE
+        let both = self.counted.front().zip(self.counted.back());
+        both.is_none_or(|(before, now)| {
+            !now.is_after_a_while(before) || apart(now.objects, before.objects) > NO_MORE
+        })
     }
 
     pub(super) fn is_due(&mut self, now: Micros) -> bool {
@@ -123,6 +162,14 @@ mod tests {
         Micros((at * 1e6) as u64)
     }
 
+    fn counted(at: f64, worked: f64, objects: u64) -> CountedAt {
+        CountedAt {
+            at: second(at),
+            worked: Some(second(worked)),
+            objects,
+        }
+    }
+
     /// When searches come that cost this much each, in so many seconds of half-second ticks.
     fn searches(
         seconds: u32,
@@ -133,7 +180,7 @@ mod tests {
         let (mut schedule, mut at) = (Schedule::default(), Vec::new());
         for tick in 0..2 * seconds {
             let now = f64::from(tick) / 2.0;
-            schedule.counted(objects(now));
+            schedule.counted(counted(now, now, objects(now)));
             if moves(now) {
                 schedule.moved(second(now));
             }
@@ -170,10 +217,52 @@ mod tests {
         assert!(at.contains(&33.5), "{at:?}");
     }
 
+    /// As watched beside three busy loops: a program that gets a tenth of a processor, in turns of 50 ms, imports for
+    /// 50 s and trains from then on.
+    #[test]
+    fn a_program_that_gets_no_turn_still_builds() {
+        let (mut schedule, mut at, mut spent) = (Schedule::default(), Vec::new(), 0.0);
+        for tick in 0..400_u32 {
+            let now = f64::from(tick) / 5.0;
+            let worked = f64::from(tick / 3) * 0.05;
+            let objects = 5_000 + (10_000.0 * (worked / 0.05).min(50.0 * 5.0 / 3.0)) as u64 * 3 / 5;
+            schedule.counted(counted(now, worked, objects));
+            if schedule.is_due(second(now)) {
+                // What a search of so many costs.
+                let cost = 0.02 + 0.8e-6 * objects as f64;
+                schedule.searched(second(now), second(cost));
+                spent += cost;
+                at.push(now);
+            }
+        }
+        let trains = at.iter().find(|now| **now > 50.0);
+        assert!(trains.is_some_and(|now| *now < 53.0), "{at:?}");
+        let before = at.iter().filter(|now| **now < 50.0).count();
+        assert!(before <= 3, "{at:?}");
+        assert!(spent < BEFOREHAND.seconds() + 0.8, "{spent}");
+    }
+
+    /// One that waits for its data most of the time is not waited for until it has worked.
+    #[test]
+    fn a_program_that_waits_is_searched_too() {
+        let mut schedule = Schedule::default();
+        schedule.counted(counted(0.0, 1.0, 1000));
+        assert!(schedule.is_due(second(0.0)));
+        schedule.searched(second(0.0), second(0.01));
+        for tick in 1..=20 {
+            let now = f64::from(tick) / 5.0;
+            schedule.counted(counted(now, 1.0 + 0.001 * now, 2000));
+            assert_eq!(schedule.is_due(second(now)), now >= 2.2, "{now}");
+        }
+        assert!(schedule.counted.len() <= 12);
+    }
+
     #[test]
     fn a_counter_that_nothing_trains_with_is_worth_a_search() {
         let mut schedule = Schedule::default();
+        schedule.counted(counted(0.0, 0.0, 1000));
         schedule.searched(second(0.0), second(0.01));
+        schedule.counted(counted(2.0, 2.0, 1000));
         schedule.moved(second(1.0));
         assert!(!schedule.is_due(second(2.5)));
         schedule.seeks(true);
