@@ -189,7 +189,7 @@ pub struct Unaccounted {
     pub torn: Amount,
     /// In pages that could not be read: swapped out, or not there any more.
     pub unreadable: Amount,
-    /// Read after a stopped process ran on: not of the same moment.
+    /// Not among what was copied while the process was stopped: left out.
     pub late: Amount,
     /// Counted, but nothing leads to them from a module, a frame or a thread: garbage that waits for the
     /// collector, or something that only C holds.
@@ -228,10 +228,7 @@ impl Unaccounted {
         let all = [
             (torn, "changed while being read: left out"),
             (unreadable, "in pages that could not be read"),
-            (
-                late,
-                "read after the process ran on: not of the same moment",
-            ),
+            (late, "not copied while the process was stopped: left out"),
             (
                 unreachable,
                 "counted, but reached from no module, frame or thread",

@@ -17,7 +17,8 @@ const MOST: usize = 1 << 20;
 #[derive(Debug)]
 pub struct Learned<'a, M> {
     pub(super) memory: &'a M,
-    /// Where mappings were when it began.
+    /// Where mappings were when it began that could be written to: glibc reserves room for the heaps of threads and opens it
+    /// bit by bit.
     pub(super) mapped: Vec<(u64, u64)>,
     seen: Mutex<Seen>,
 }
@@ -33,7 +34,7 @@ struct Seen {
 impl<'a, M: Memory> Learned<'a, M> {
     /// `mappings` are those of the moment: what lies between them and is mapped at the stop has come since.
     pub fn new(memory: &'a M, mappings: &Mappings) -> Learned<'a, M> {
-        let mapped = mappings.list.iter();
+        let mapped = mappings.list.iter().filter(|mapping| mapping.write);
         Learned {
             memory,
             mapped: mapped.map(|mapping| (mapping.start, mapping.end)).collect(),
@@ -57,7 +58,7 @@ impl<'a, M: Memory> Learned<'a, M> {
         chunks
     }
 
-    fn remember(&self, pieces: &[Piece]) {
+    pub(super) fn remember(&self, pieces: &[Piece]) {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let (size, page) = (self.chunk(), self.memory.page());
         for piece in pieces {

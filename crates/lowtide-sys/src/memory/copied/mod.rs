@@ -36,7 +36,7 @@ pub enum Late {
 /// A process's memory as it was at one moment, as far as it was copied.
 #[derive(Debug)]
 pub struct Copied<'a, M> {
-    memory: &'a M,
+    learned: Learned<'a, M>,
     mappings: Mappings,
     rows: Rows,
     bytes: Vec<u8>,
@@ -60,11 +60,16 @@ enum From {
     Unmapped,
 }
 
-impl<M: Memory> Copied<'_, M> {
+impl<'a, M: Memory> Copied<'a, M> {
     /// Whether to read what was not copied; without a word it is read.
     pub fn with_late(mut self, late: Late) -> Self {
         self.late = late;
         self
+    }
+
+    /// What is known by now of where reading leads, for another copy: what was asked for in vain here is in that.
+    pub fn into_learned(self) -> Learned<'a, M> {
+        self.learned
     }
 
     /// Which mappings there were at that moment.
@@ -115,6 +120,8 @@ impl<M: Memory> Copied<'_, M> {
         let Some(end) = address.checked_add(out.len() as u64) else {
             return 0;
         };
+        let length = out.len();
+        self.learned.remember(&[Piece { address, length }]);
         let mut at = address;
         while at < end {
             let (from, until) = self.from(at, end);
@@ -128,9 +135,9 @@ impl<M: Memory> Copied<'_, M> {
                     None => 0,
                 },
                 From::Nothing => 0,
-                From::Constant => self.memory.read(at, room),
+                From::Constant => self.learned.memory.read(at, room),
                 From::Late | From::Unmapped if self.late == Late::Read => {
-                    let came = self.memory.read(at, room);
+                    let came = self.learned.memory.read(at, room);
                     // Words that are no addresses lead to where nothing is, now as before.
                     self.is_late_if(came > 0);
                     came
@@ -152,7 +159,7 @@ impl<M: Memory> Copied<'_, M> {
 
 impl<M: Memory> Memory for Copied<'_, M> {
     fn page(&self) -> u64 {
-        self.memory.page()
+        self.learned.memory.page()
     }
 
     fn resident(&self, start: u64, end: u64) -> Result<Pages, Errno> {
@@ -169,7 +176,7 @@ impl<M: Memory> Memory for Copied<'_, M> {
                 From::Nothing => {}
                 From::Late | From::Unmapped if self.late == Late::Refuse => {}
                 From::Constant | From::Late | From::Unmapped => {
-                    let now = self.memory.resident(at, until)?;
+                    let now = self.learned.memory.resident(at, until)?;
                     let mut next = now.next(at);
                     while let Some(found) = next {
                         pages.set((found - start) / page);
@@ -198,12 +205,12 @@ impl<M: Memory> Memory for Copied<'_, M> {
 
     /// As it is now.
     fn swapped(&self, start: u64, end: u64) -> Result<u64, Errno> {
-        self.memory.swapped(start, end)
+        self.learned.memory.swapped(start, end)
     }
 
     /// As it is now.
     fn in_common(&self, start: u64, end: u64) -> Result<u64, Errno> {
-        self.memory.in_common(start, end)
+        self.learned.memory.in_common(start, end)
     }
 
     fn gone(&self) -> u64 {
@@ -211,11 +218,11 @@ impl<M: Memory> Memory for Copied<'_, M> {
     }
 
     fn refused(&self) -> Option<Errno> {
-        self.memory.refused()
+        self.learned.memory.refused()
     }
 
     fn is_late(&self) -> bool {
-        self.memory.is_late()
+        self.learned.memory.is_late()
     }
 }
 

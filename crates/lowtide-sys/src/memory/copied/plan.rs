@@ -9,10 +9,16 @@ use super::learned::Learned;
 /// microsecond.
 const GAP: u64 = 256 << 10;
 /// A stretch that was mapped since the first pass is copied as a whole up to this size: Python maps room for objects
-/// by the mebibyte and glibc's heap grows by less, but what is larger is data.
-const LARGEST_NEW: u64 = 4 << 20;
+/// by the mebibyte, some of them side by side, and glibc's heap grows by less, but what is larger is data.
+const LARGEST_NEW: u64 = 16 << 20;
 /// And all of them up to this one, so that a program which maps without end makes the stop no longer.
 pub(super) const NEW_AT_MOST: u64 = 32 << 20;
+/// How far around what was read is copied, too: Python and glibc give out again what was freed, and an object that is made
+/// between the first pass and the stop lies in room that held nothing then, beside others. As far as Python's
+/// arenas go, the largest of which are a mebibyte.
+const AROUND: u64 = 1 << 20;
+/// And all of that up to this, nearest first, since tensors may lie beside objects.
+const AROUND_AT_MOST: u64 = 32 << 20;
 /// Of one piece, so that the time is looked at often enough.
 const LONGEST: u64 = 1 << 20;
 
@@ -26,15 +32,16 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// For the chunks that were learned, by address, and the mappings of this moment.
+    /// For the chunks that were learned, by address, what was mapped all the time, and the mappings of this moment.
     pub(super) fn make<M: Memory>(
         learned: &Learned<'_, M>,
         chunks: &[(u64, u64)],
+        mapped: &[(u64, u64)],
         mappings: &Mappings,
     ) -> Result<Plan, Errno> {
         let mut plan = Plan::default();
         let size = learned.chunk();
-        let chunks = with_new(chunks, size, &learned.mapped, mappings);
+        let chunks = with_new(chunks, size, mapped, mappings);
         let mut rest = &chunks[..];
         // What others write too is of no moment, and what nobody writes can be read at any.
         let private = |mapping: &&Mapping| mapping.read && mapping.write && !mapping.shared;
@@ -100,6 +107,61 @@ impl Plan {
     }
 }
 
+/// The chunks that were learned and those between and beside them, by address: small gaps before large ones.
+pub(super) fn with_surroundings(
+    chunks: &[(u64, u64)],
+    size: u64,
+    mappings: &Mappings,
+) -> Vec<(u64, u64)> {
+    let mut gaps: Vec<(u64, u64)> = Vec::new();
+    for mapping in mappings.list.iter().filter(anonymous) {
+        let first = chunks.partition_point(|(start, _)| start + size <= mapping.start);
+        let count = chunks[first..].partition_point(|(start, _)| *start < mapping.end);
+        let read = &chunks[first..first + count];
+        let (Some((first, _)), Some((last, _))) = (read.first(), read.last()) else {
+            continue;
+        };
+        let (begin, end) = (
+            mapping.start / size * size,
+            mapping.end.next_multiple_of(size),
+        );
+        gaps.push((begin.max(first.saturating_sub(AROUND)), *first));
+        gaps.push((last + size, end.min(last + size + AROUND)));
+        for pair in read.windows(2) {
+            let (from, to) = (pair[0].0 + size, pair[1].0);
+            match to - from <= 2 * AROUND {
+                true => gaps.push((from, to)),
+                false => gaps.extend([(from, from + AROUND), (to - AROUND, to)]),
+            }
+        }
+    }
+    gaps.sort_unstable_by_key(|(from, to)| to.saturating_sub(*from));
+    let mut left = AROUND_AT_MOST;
+    let mut all = chunks.to_vec();
+    for (from, to) in gaps {
+        let Some(less) = left.checked_sub(to.saturating_sub(from)) else {
+            break;
+        };
+        left = less;
+        all.extend((from..to).step_by(size as usize).map(|start| (start, 0)));
+    }
+    by_address(all)
+}
+
+/// Each chunk once.
+fn by_address(mut all: Vec<(u64, u64)>) -> Vec<(u64, u64)> {
+    all.sort_unstable();
+    // Of two with the same address the one that was read comes last, and stays.
+    all.reverse();
+    all.dedup_by_key(|(start, _)| *start);
+    all.reverse();
+    all
+}
+
+fn anonymous(mapping: &&Mapping) -> bool {
+    mapping.write && !mapping.shared && mapping.inode == 0
+}
+
 /// The chunks that were learned and those that have been mapped since, by address.
 fn with_new(
     chunks: &[(u64, u64)],
@@ -109,7 +171,6 @@ fn with_new(
 ) -> Vec<(u64, u64)> {
     let mut all = chunks.to_vec();
     let mut bytes = 0;
-    let anonymous = |mapping: &&Mapping| mapping.write && !mapping.shared && mapping.inode == 0;
     for mapping in mappings.list.iter().filter(anonymous) {
         for (start, end) in fresh(mapped, mapping) {
             if end - start <= LARGEST_NEW && bytes + (end - start) <= NEW_AT_MOST {
@@ -119,12 +180,23 @@ fn with_new(
             }
         }
     }
-    all.sort_unstable();
-    // Of two with the same address the one that was read comes last, and stays.
-    all.reverse();
-    all.dedup_by_key(|(start, _)| *start);
-    all.reverse();
-    all
+    by_address(all)
+}
+
+/// What can be written to in these mappings, and is among those that could be before; both by address. Python gives
+/// room back and gets it again in the same place.
+pub(super) fn mapped_still(before: &[(u64, u64)], mappings: &Mappings) -> Vec<(u64, u64)> {
+    let mut still = Vec::new();
+    for mapping in mappings.list.iter().filter(|mapping| mapping.write) {
+        let first = before.partition_point(|(_, end)| *end <= mapping.start);
+        let within = before[first..]
+            .iter()
+            .take_while(|(start, _)| *start < mapping.end);
+        still.extend(
+            within.map(|(start, end)| (*start.max(&mapping.start), *end.min(&mapping.end))),
+        );
+    }
+    still
 }
 
 /// The parts of a mapping where nothing was mapped before; `mapped` is by address.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use rustix::io::Errno;
 
 use super::super::{Deadline, Mappings, Memory, Piece};
-use super::plan::{NEW_AT_MOST, Plan};
+use super::plan::{NEW_AT_MOST, Plan, mapped_still, with_surroundings};
 use super::rows::Rows;
 use super::{Copied, Late, Learned};
 use crate::proc::Proc;
@@ -40,6 +40,7 @@ pub struct Recopy<'a, M> {
     learned: Learned<'a, M>,
     pid: u32,
     chunks: Vec<(u64, u64)>,
+    mapped: Vec<(u64, u64)>,
     room: Vec<u8>,
     at_most: u64,
 }
@@ -64,8 +65,10 @@ impl<'a, M: Memory + Sync> Recopy<'a, M> {
         learned: Learned<'a, M>,
         at_most: u64,
     ) -> Result<Recopy<'a, M>, CopyError> {
-        let chunks = learned.chunks();
-        let plan = Plan::make(&learned, &chunks, mappings).map_err(|errno| refused(pid, errno))?;
+        let chunks = with_surroundings(&learned.chunks(), learned.chunk(), mappings);
+        let mapped = mapped_still(&learned.mapped, mappings);
+        let plan = Plan::make(&learned, &chunks, &mapped, mappings)
+            .map_err(|errno| refused(pid, errno))?;
         let needed = plan.bytes + plan.bytes / SPARE + NEW_AT_MOST;
         let too_large = || CopyError::TooLarge {
             pid,
@@ -82,6 +85,7 @@ impl<'a, M: Memory + Sync> Recopy<'a, M> {
             learned,
             pid,
             chunks,
+            mapped,
             room,
             at_most,
         })
@@ -102,7 +106,7 @@ impl<'a, M: Memory + Sync> Recopy<'a, M> {
         left: impl Fn() -> Duration + Sync,
     ) -> Result<Copied<'a, M>, CopyError> {
         let pid = self.pid;
-        let plan = Plan::make(&self.learned, &self.chunks, &mappings)
+        let plan = Plan::make(&self.learned, &self.chunks, &self.mapped, &mappings)
             .map_err(|errno| refused(pid, errno))?;
         if plan.bytes > self.at_most {
             return Err(CopyError::TooLarge {
@@ -129,7 +133,7 @@ impl<'a, M: Memory + Sync> Recopy<'a, M> {
             place += piece.length;
         }
         Ok(Copied {
-            memory,
+            learned: self.learned,
             mappings,
             rows,
             bytes: self.room,

@@ -10,11 +10,11 @@ use crate::memory::{Image, Mapping};
 
 const PAGE: u64 = 0x1000;
 /// What the program writes to, from here on.
-const HEAP: u64 = 0x10_0000;
-const HEAP_END: u64 = 0x20_0000;
+const HEAP: u64 = 0x100_0000;
+const HEAP_END: u64 = 0x200_0000;
 /// What nobody writes to.
-const CODE: u64 = 0x40_0000;
-const CODE_END: u64 = 0x41_0000;
+const CODE: u64 = 0x400_0000;
+const CODE_END: u64 = 0x401_0000;
 const PLENTY: u64 = 1 << 30;
 
 /// Memory that can be changed while somebody reads it. Pages of files are there, but not resident in our sense.
@@ -128,26 +128,73 @@ fn copied<'a>(
 
 #[test]
 fn what_was_read_before_is_of_the_moment() {
-    let memory = Changing::of(Image::default().with(HEAP, &[1; 0x10_0000]));
-    let place = HEAP + 0x9_0010;
+    let memory = Changing::of(Image::default().with(HEAP, &[1; 0x60_0000]));
+    let place = HEAP + 0x30_0010;
     let copied = copied(&memory, &[place], plain(), |memory| {
-        memory.write(HEAP, &[2; 0x10_0000]);
+        memory.write(HEAP, &[2; 0x60_0000]);
     });
     assert_eq!(read(&copied, place, 4), [1; 4]);
-    // What lies beside it was copied, too: all of its 16 KiB.
-    assert_eq!(read(&copied, HEAP + 0x9_0000, 0x4000), [1; 0x4000]);
-    assert_eq!((copied.asked_late(), copied.bytes()), (0, 0x4000));
+    // What lies around it was copied, too: its 16 KiB, and a mebibyte on either side.
+    let (from, to) = (HEAP + 0x20_0000, HEAP + 0x40_4000);
+    assert_eq!(read(&copied, from, 0x20_4000), [1; 0x20_4000]);
+    assert_eq!((copied.asked_late(), copied.bytes()), (0, 0x20_4000));
     // What was not is of now, and is counted; over the seam each part is what it is.
-    assert_eq!(read(&copied, HEAP + 0x9_4000, 2), [2; 2]);
+    assert_eq!(read(&copied, to, 2), [2; 2]);
     assert_eq!(copied.asked_late(), 1);
-    assert_eq!(read(&copied, HEAP + 0x9_3ffe, 4), [1, 1, 2, 2]);
+    assert_eq!(read(&copied, to - 2, 4), [1, 1, 2, 2]);
     assert_eq!(copied.asked_late(), 2);
     assert_eq!(copied.gone(), 0);
     let copied = copied.with_late(Late::Refuse);
-    assert_eq!(read(&copied, HEAP + 0x9_3ffe, 4), [1, 1]);
+    assert_eq!(read(&copied, to - 2, 4), [1, 1]);
     assert_eq!((copied.asked_late(), copied.gone()), (3, 1));
-    let pages = copied.resident(HEAP + 0x8_f000, HEAP + 0x9_6000).unwrap();
-    assert_eq!(pages.bytes(0, u64::MAX), 0x4000);
+    let pages = copied.resident(from - 0x1000, to + 0x2000).unwrap();
+    assert_eq!(pages.bytes(0, u64::MAX), 0x20_4000);
+    // The next copy has what this one lacked, also where it was refused.
+    let ready = Recopy::prepare_for(&plain(), 1, copied.into_learned(), PLENTY).unwrap();
+    let copied = ready.copy_of(plain(), || Duration::MAX).unwrap();
+    memory.write(HEAP, &[3; 0x60_0000]);
+    assert_eq!(read(&copied, to - 2, 4), [2; 4]);
+    assert_eq!(copied.asked_late(), 0);
+}
+
+/// Objects that are made before the stop lie between those that were read, where nothing was.
+#[test]
+fn small_gaps_are_copied_before_large_ones() {
+    let end = HEAP + 0x1000_0000;
+    let all = mappings(&[(HEAP, end, "rwp", 0)]);
+    let memory = Changing::of(Image::default().with(HEAP, &vec![1; 0x1000_0000]));
+    let learned = Learned::new(&memory, &all);
+    // Each two mebibytes from the next, which is more than may be copied around all; and two that are near.
+    for place in (HEAP..end).step_by(0x20_0000) {
+        read(&learned, place, 8);
+    }
+    read(&learned, HEAP + 0x800_8000, 8);
+    let ready = Recopy::prepare_for(&all, 1, learned, PLENTY).unwrap();
+    let copied = ready.copy_of(all, || Duration::MAX).unwrap();
+    memory.write(HEAP, &vec![2; 0x1000_0000]);
+    assert_eq!(read(&copied, HEAP + 0x800_0000, 0xc000), [1; 0xc000]);
+    assert!(copied.bytes() < 40 << 20, "{}", copied.bytes());
+}
+
+/// Python gives an arena back and gets one in the same place; glibc opens what it had reserved for a thread.
+#[test]
+fn what_was_given_back_or_closed_in_between_is_copied() {
+    let (first, second) = (0x1000_0000, 0x1010_0000);
+    let image = Image::default().with(first, &[1; 8]).with(second, &[1; 8]);
+    let memory = Changing::of(image);
+    let begun = mappings(&[
+        (first, second, "rwp", 0),
+        (second, second + 0x10_0000, "p", 0),
+    ]);
+    let learned = Learned::new(&memory, &begun);
+    let ready = Recopy::prepare_for(&plain(), 1, learned, PLENTY).unwrap();
+    let at_stop = mappings(&[(first, second + 0x10_0000, "rwp", 0)]);
+    let copied = ready.copy_of(at_stop, || Duration::MAX).unwrap();
+    for place in [first, second] {
+        memory.write(place, &[2; 8]);
+        assert_eq!(read(&copied, place, 8), [1; 8]);
+    }
+    assert_eq!(copied.asked_late(), 0);
 }
 
 /// A page that came later was not there at the moment, so it is not read at all.
