@@ -5,6 +5,7 @@
 //! [`crate::retained`] asks it who keeps what.
 
 mod join;
+mod name;
 mod plan;
 mod visit;
 mod walk;

@@ -3,26 +3,24 @@
 
 use lowtide_sys::memory::Memory;
 
+use super::name;
 use super::plan::Plan;
 use super::visit::{Found, Visitor};
 use super::{Graph, Kind, Node, NodeId};
 use crate::frames::{Frames, Places};
 use crate::interpreter::Interpreter;
-use crate::object::{Class, Heap};
-use crate::source::{ByAddress, Source, Whole, is_pointer};
+use crate::object::{Heap, is_held};
+use crate::source::{ByAddress, Near, Source, Whole, is_pointer};
 use crate::walk::List;
 
 /// How often time is asked for: each costs as much as some objects.
 const ASK: usize = 4096;
-/// An address that is no type.
+/// An address that is no type, and one of a type that was gone before its name was known.
 const NO_TYPE: u32 = u32::MAX;
-/// More holders than this nobody has. What was freed has the address of the next free block in that place.
-const MOST_HOLDERS: u64 = 1 << 36;
+const GONE: u32 = u32::MAX - 1;
 /// How often the frames of all threads are read until they fit together: a thread that computes in Python calls and
 /// returns all the time, one that waits for C does not.
 const TRIES: usize = 16;
-/// Where the modules of classes are left out of their names.
-const BUILTINS: &str = "builtins";
 
 /// What the pass came to, beside the graph.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -52,6 +50,8 @@ pub(crate) fn walk<M: Memory>(
         graph: Graph::default(),
         plans: Vec::new(),
         types: ByAddress::default(),
+        near: whole.now(),
+        left_out: ByAddress::default(),
         pass: Pass::default(),
     };
     let locals = walk.locals(interpreter);
@@ -96,6 +96,10 @@ struct Walk<'a, 'm, M> {
     /// One for each kind.
     plans: Vec<Plan>,
     types: ByAddress<u32>,
+    /// For what has to be of this moment.
+    near: Near<'a, M>,
+    /// Objects of types that were gone before their name was known.
+    left_out: ByAddress<()>,
     pass: Pass,
 }
 
@@ -194,7 +198,15 @@ impl<M: Memory> Walk<'_, '_, M> {
         if !is_held(held, self.minor) {
             return None;
         }
-        let kind = self.kind(class)?;
+        let kind = match self.kind(class) {
+            NO_TYPE => return None,
+            GONE => {
+                let first = self.left_out.insert(address, ()).is_none();
+                self.pass.torn += u64::from(first);
+                return None;
+            }
+            kind => kind,
+        };
         let visitor = Visitor {
             heap: self.heap,
             places: None,
@@ -213,47 +225,29 @@ impl<M: Memory> Walk<'_, '_, M> {
         Some(node)
     }
 
-    fn kind(&mut self, class: u64) -> Option<u32> {
+    /// Which of the kinds a class is, or why it is none.
+    fn kind(&mut self, class: u64) -> u32 {
         if let Some(known) = self.types.get(&class) {
-            return Some(*known).filter(|kind| *kind != NO_TYPE);
+            return *known;
         }
         let read = self.heap.class(class).filter(|_| is_pointer(class));
         let kind = match &read {
             None => NO_TYPE,
-            Some(class) => {
-                self.plans.push(Plan::of(self.heap, class));
-                self.graph.kinds.push(Kind {
-                    name: name(self.heap, class),
-                    address: class.address,
-                    count: 0,
-                    told: 0,
-                });
-                self.graph.kinds.len() as u32 - 1
-            }
+            Some(class) => match name::of(&self.near, self.heap, class) {
+                None => GONE,
+                Some(name) => {
+                    self.plans.push(Plan::of(self.heap, class));
+                    self.graph.kinds.push(Kind {
+                        name,
+                        address: class.address,
+                        count: 0,
+                        told: 0,
+                    });
+                    self.graph.kinds.len() as u32 - 1
+                }
+            },
         };
         self.types.insert(class, kind);
-        Some(kind).filter(|kind| *kind != NO_TYPE)
-    }
-}
-
-/// With its module, as C writes it: `module.Outer.Inner`.
-fn name<S: Source>(heap: &Heap<'_, S>, class: &Class) -> String {
-    if !class.is_heap() || class.name.contains('.') {
-        return class.name.clone();
-    }
-    let name = heap.qualified_name(class);
-    let name = name.unwrap_or_else(|| class.name.clone());
-    match heap.module(class) {
-        Some(module) if module != BUILTINS => format!("{module}.{name}"),
-        _ => name,
-    }
-}
-
-/// Whether the word for it can be a number of references.
-fn is_held(word: u64, minor: u32) -> bool {
-    match minor {
-        ..=13 => (1..MOST_HOLDERS).contains(&word),
-        // Half of it: then what overflowed, which is nothing, and flags.
-        14.. => word as u32 != 0 && (word >> 32) as u16 == 0,
+        kind
     }
 }

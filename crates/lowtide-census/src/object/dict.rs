@@ -40,6 +40,14 @@ impl<S: Source> Heap<'_, S> {
         }
     }
 
+    /// It has more entries than are read.
+    pub(super) fn is_large(&self, dict: u64) -> bool {
+        let is_dict = self
+            .type_of(dict)
+            .is_some_and(|class| class.has(flag::DICT));
+        is_dict && (self.source.word(dict + USED)).is_some_and(|used| used > MOST)
+    }
+
     pub(crate) fn dict_get(&self, dict: u64, name: &str) -> Option<u64> {
         let entries = self.dict(dict)?;
         let found = entries

@@ -25,6 +25,9 @@ use crate::source::Source;
 /// Names and types that are remembered at most: a process that makes more of them makes them without end.
 const REMEMBERED: usize = 100_000;
 
+/// More holders than this nobody has. What was freed has the address of the next free block in that place.
+const MOST_HOLDERS: u64 = 1 << 36;
+
 /// What was learnt of types and names, kept between reads of one process.
 #[derive(Debug, Default)]
 pub(crate) struct Memo {
@@ -39,6 +42,15 @@ impl Memo {
     pub(crate) fn forget(&self) {
         self.types.borrow_mut().clear();
         self.names.borrow_mut().clear();
+    }
+}
+
+/// Whether the first word of an object can be a number of references.
+pub(crate) fn is_held(word: u64, minor: u32) -> bool {
+    match minor {
+        ..=13 => (1..MOST_HOLDERS).contains(&word),
+        // Half of it: then what overflowed, which is nothing, and flags.
+        14.. => word as u32 != 0 && (word >> 32) as u16 == 0,
     }
 }
 

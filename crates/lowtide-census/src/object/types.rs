@@ -6,11 +6,14 @@ use super::layout::{
     TYPE, TYPE_BASIC_SIZE, TYPE_DICT, TYPE_DICT_OFFSET, TYPE_FLAGS, TYPE_ITEM_SIZE, TYPE_NAME,
     TYPE_NEXT, TYPE_ORDER, TYPE_READ, TYPE_WEAK_LIST, flag,
 };
-use super::{Heap, REMEMBERED};
+use super::{Heap, REMEMBERED, is_held};
 use crate::source::{Source, is_pointer};
 
-/// The longest name that is read, and the most bases.
-const LONGEST: usize = 64;
+/// The longest name that is read, and the most bases. What is longer is cut, and shows it.
+const LONGEST: usize = 256;
+const CUT: char = '…';
+/// What every text has before its letters.
+const TEXT_HEAD: usize = 40;
 const DEEPEST: usize = 32;
 /// Objects are this large at most before their items.
 const LARGEST: u64 = 1 << 20;
@@ -73,6 +76,15 @@ impl Class {
 
     pub(crate) fn has(&self, flag: u64) -> bool {
         self.flags & flag != 0
+    }
+
+    /// The same class, seen at another moment. Its flags may change: one says that a cache knows it.
+    pub(crate) fn is_still(&self, before: &Class) -> bool {
+        let flags = before.flags;
+        Class {
+            flags,
+            ..self.clone()
+        } == *before
     }
 }
 
@@ -141,12 +153,17 @@ impl<S: Source> Heap<'_, S> {
                 bytes.extend(more);
             }
         }
+        let is_cut = !bytes.contains(&0);
         let name = bytes.split(|byte| *byte == 0).next()?;
         let plain = name
             .iter()
             .all(|byte| (b' '..=b'~').contains(byte) || *byte >= 128);
         // A class may well be named in another script: it is none that we look for.
-        (!name.is_empty() && plain).then(|| String::from_utf8_lossy(name).into_owned())
+        (!name.is_empty() && plain).then(|| {
+            let mut name = String::from_utf8_lossy(name).into_owned();
+            name.extend(is_cut.then_some(CUT));
+            name
+        })
     }
 
     /// The class and all that it is made from, nearest first.
@@ -163,6 +180,28 @@ impl<S: Source> Heap<'_, S> {
         // It stands before the names of attributes that its objects share.
         let at = class.address.checked_add(self.layout.shared_keys - 8)?;
         self.text(self.source.pointer(at)?)
+    }
+
+    /// Whether it lives, and all that its name is made of can be read. One that was freed stays as it was for a while, but
+    /// nobody holds it: what stands before it for the collector is written over first. And the collector takes classes
+    /// apart before it frees them: then they have no bases or no attributes, and every class that lives has some of both.
+    pub(crate) fn is_whole(&self, class: &Class) -> bool {
+        let held = self.source.word(class.address);
+        if !held.is_some_and(|held| is_held(held, self.layout.minor)) {
+            return false;
+        }
+        if !class.is_heap() || class.name.contains('.') {
+            return true;
+        }
+        let there = |object: u64| self.source.array::<TEXT_HEAD>(object).is_some();
+        let attributes = class.dict().and_then(|dict| self.dict(dict));
+        let Some(attributes) = attributes.filter(|_| is_pointer(class.order)) else {
+            return class.dict().is_some_and(|dict| self.is_large(dict));
+        };
+        // One of C may have no module; then we have to know that.
+        let keys = attributes.iter().all(|(key, _)| there(*key));
+        let module = || self.class_attribute(class, "__module__");
+        !attributes.is_empty() && keys && module().is_none_or(there)
     }
 
     /// The name of the module that a class was made in.

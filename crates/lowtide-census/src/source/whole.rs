@@ -10,7 +10,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 use lowtide_sys::memory::{Mappings, Memory};
 
-use super::{CHUNK, Source};
+use super::{CHUNK, Near, Source};
 
 /// A map by addresses, which need no better mixing than a multiplication.
 pub(crate) type ByAddress<T> = HashMap<u64, T, BuildHasherDefault<Mixed>>;
@@ -124,6 +124,11 @@ impl<'a, M: Memory> Whole<'a, M> {
             most,
             kept: RefCell::default(),
         }
+    }
+
+    /// The same process, without what was kept of it.
+    pub(crate) fn now(&self) -> Near<'a, M> {
+        Near::new(self.memory)
     }
 
     /// Bytes that are kept now.
