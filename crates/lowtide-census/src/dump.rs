@@ -1,8 +1,9 @@
 //! Every object of a process as lines of text, so that they can be compared with what the process says of itself: the table
 //! of accuracy in docs/census.md is made from it.
 //!
-//! `P tracked frozen broken torn`, then `K kind count bytes name` for every type, `O address kind bytes told` for every object
-//! and `E address…`, an object and those that it refers to.
+//! `P tracked frozen broken torn`, then `K kind count bytes name` for every type, `O address kind bytes told` for every object,
+//! `B address bytes count` for each block of memory that it stands in or has apart, and `E address…`, an object and those that it
+//! refers to.
 
 use std::io::{self, Write};
 
@@ -42,7 +43,10 @@ pub fn dump(proc: &Proc, id: ProcId, out: &mut impl Write) -> Result<io::Result<
         }
         for (nth, node) in graph.nodes.iter().enumerate() {
             let (address, kind) = (node.address, node.kind);
-            writeln!(out, "O {address} {kind} {} {}", node.bytes, told[nth])?;
+            writeln!(out, "O {address} {kind} {} {}", node.bytes, told[nth].bytes)?;
+            for block in &told[nth].blocks {
+                writeln!(out, "B {} {} {}", block.at, block.bytes, block.count)?;
+            }
             write!(out, "E {}", node.address)?;
             for to in graph.edges.of(nth as u32) {
                 write!(out, " {}", graph.nodes[*to as usize].address)?;

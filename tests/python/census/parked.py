@@ -2,16 +2,19 @@
 
     python parked.py PROGRAM EVERY
 
-Prints `ready`, waits for a line, and prints one line of JSON: every object that the collector tracks with its type and
+Prints `ready` with the bytes that Python's allocator has given out, waits for a line, and prints one line of JSON: every object that the collector tracks with its type and
 size, what every EVERY-th of them refers to, and all that can be reached from any of them. What it needs for that is made
 and imported before it parks, so that the heap is the same before and after.
 """
 
 import gc
 import json
+import os
+import re
 import resource
 import runpy
 import sys
+import tempfile
 import types
 
 
@@ -60,6 +63,21 @@ def look(every):
     return {"tracked": tracked, "refers": refers, "reached": sorted(reached), "frozen": gc.get_freeze_count()}
 
 
+def pymalloc_in_use():
+    """Bytes in blocks that Python's own allocator has given out. It writes them to the C library's stderr."""
+    with tempfile.TemporaryFile() as file:
+        kept = os.dup(2)
+        os.dup2(file.fileno(), 2)
+        try:
+            sys._debugmallocstats()
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)
+        file.seek(0)
+        [told] = re.findall(rb"^# bytes in allocated blocks\s*=\s*([\d,]+)", file.read(), re.MULTILINE)
+    return int(told.replace(b",", b""))
+
+
 def main(program, every):
     resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
     sys.argv = [program]
@@ -67,8 +85,9 @@ def main(program, every):
     gc.collect()
     gc.disable()
     json.dumps(look(10**9))
+    pymalloc_in_use()
     gc.collect()
-    print("ready", flush=True)
+    print("ready %d" % pymalloc_in_use(), flush=True)
     sys.stdin.readline()
     print(json.dumps(look(every)), flush=True)
     sys.stdin.readline()

@@ -5,7 +5,7 @@ use lowtide_sys::memory::Memory;
 
 use super::name;
 use super::plan::Plan;
-use super::visit::{Found, Visitor};
+use super::visit::{Block, Found, Visitor};
 use super::{Graph, Kind, Node, NodeId};
 use crate::frames::{Frames, Places};
 use crate::interpreter::Interpreter;
@@ -66,12 +66,18 @@ pub(crate) fn walk<M: Memory>(
     (walk.graph, walk.pass)
 }
 
-/// What `sys.getsizeof` says of every node, in their order: to be compared with.
+/// What `sys.getsizeof` says of a node, and the blocks that it and what belongs to it stand in: to be compared with.
+pub(crate) struct Told {
+    pub bytes: u64,
+    pub blocks: Vec<Block>,
+}
+
+/// Of every node, in their order.
 pub(crate) fn told<M: Memory>(
     heap: &Heap<'_, Whole<'_, M>>,
     interpreter: &Interpreter,
     graph: &Graph,
-) -> Vec<u64> {
+) -> Vec<Told> {
     let minor = interpreter.version.minor;
     let visitor = Visitor {
         heap,
@@ -79,11 +85,25 @@ pub(crate) fn told<M: Memory>(
     };
     let mut found = Found::default();
     let told = graph.nodes.iter().map(|node| {
-        let class = heap.class(graph.kinds[node.kind as usize].address);
-        class.map_or(0, |class| {
-            visitor.visit(node.address, &Plan::of(heap, &class), &mut found);
-            found.told
-        })
+        let mut told = Told {
+            bytes: 0,
+            blocks: Vec::new(),
+        };
+        if let Some(class) = heap.class(graph.kinds[node.kind as usize].address) {
+            let plan = Plan::of(heap, &class);
+            visitor.visit(node.address, &plan, &mut found);
+            let apart = found.apart.iter().map(|one| one.bytes * one.count);
+            let apart: u64 = apart.sum();
+            let own = (found.told + found.beside).saturating_sub(apart);
+            told.bytes = found.told;
+            told.blocks.push(Block {
+                at: node.address - plan.before,
+                bytes: own,
+                count: 1,
+            });
+            told.blocks.append(&mut found.apart);
+        }
+        told
     });
     told.collect()
 }

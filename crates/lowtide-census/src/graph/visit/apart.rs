@@ -28,9 +28,9 @@ impl<S: Source> Visitor<'_, S> {
             return None;
         }
         found.refers(attributes);
-        found.told += EXTRA_SIZE;
+        found.tells(extra, EXTRA_SIZE);
         if room > INLINE {
-            found.told += room * 8;
+            found.tells(children, room * 8);
         }
         self.words(children, length, found)
     }
@@ -45,7 +45,7 @@ impl<S: Source> Visitor<'_, S> {
         if memo == 0 || size > super::MOST_ITEMS {
             return Some(());
         }
-        found.told += size * 8;
+        found.tells(memo, size * 8);
         self.words(memo, size, found)
     }
 }

@@ -57,7 +57,7 @@ impl<S: Source> Visitor<'_, S> {
         // A class gives each new object a little less room, down to the names that are known; older objects have
         // as much as their bytes tell.
         let room = keys.shared_room.max(before.saturating_sub(9));
-        found.beside += before + room * 8;
+        found.leaves_out(values - before, before + room * 8);
         self.words(values, keys.count.min(room), found)
     }
 

@@ -24,6 +24,14 @@ const AT_ONCE: u64 = 2048;
 /// No object has more items: torn bytes look like any number.
 const MOST_ITEMS: u64 = 1 << 36;
 
+/// Memory that was asked for as one. No address where there are several alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Block {
+    pub at: u64,
+    pub bytes: u64,
+    pub count: u64,
+}
+
 /// What was found of one object; used again for the next.
 #[derive(Debug, Default)]
 pub(super) struct Found {
@@ -33,6 +41,8 @@ pub(super) struct Found {
     pub told: u64,
     /// What belongs to it and is not in that.
     pub beside: u64,
+    /// Of both, what stands in blocks apart from the object.
+    pub apart: Vec<Block>,
     /// It made no sense, or could not be read as a whole.
     pub torn: bool,
 }
@@ -40,7 +50,35 @@ pub(super) struct Found {
 impl Found {
     fn clear(&mut self) {
         self.words.clear();
+        self.apart.clear();
         (self.told, self.beside, self.torn) = (0, 0, false);
+    }
+
+    /// What `sys.getsizeof` tells of a block apart.
+    fn tells(&mut self, at: u64, bytes: u64) {
+        self.told = self.told.saturating_add(bytes);
+        self.stands_at(at, bytes);
+    }
+
+    /// The same of several that are alike.
+    fn tells_each(&mut self, count: u64, bytes: u64) {
+        self.told = self.told.saturating_add(count.saturating_mul(bytes));
+        self.apart.push(Block {
+            at: 0,
+            bytes,
+            count,
+        });
+    }
+
+    fn stands_at(&mut self, at: u64, bytes: u64) {
+        let count = 1;
+        self.apart.push(Block { at, bytes, count });
+    }
+
+    /// What it leaves out.
+    fn leaves_out(&mut self, at: u64, bytes: u64) {
+        self.beside = self.beside.saturating_add(bytes);
+        self.stands_at(at, bytes);
     }
 
     fn refers(&mut self, word: u64) {

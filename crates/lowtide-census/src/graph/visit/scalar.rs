@@ -24,8 +24,9 @@ const SHORT: u64 = 512;
 const MANY: u64 = 1 << 16;
 const IMMORTAL: u64 = 1 << 30;
 
-/// In a bytearray: room. In an array: room in items, and what an item is.
+/// In a bytearray: room. In an array: items, room for them, and what an item is.
 const ROOM: u64 = 24;
+const ARRAY_ITEMS: u64 = 24;
 const ARRAY_ROOM: u64 = 32;
 const ARRAY_ITEM: u64 = 40;
 /// In a file with a buffer: the buffer, its size, and that less one where it is a power of two.
@@ -72,11 +73,14 @@ impl<S: Source> Visitor<'_, S> {
             (false, _) => plan.rest + own,
         };
         found.told = plan.before + told;
+        if state & FOLLOWS == 0 {
+            found.stands_at(source.word(object + wide)?, own);
+        }
         if state & ASCII == 0 {
             let [bytes, at] = self.two_words(object + letters)?;
             let apart = at != 0 && state & FOLLOWS != 0;
             if apart && bytes < super::MOST_ITEMS {
-                found.told += bytes + 1;
+                found.tells(at, bytes + 1);
             }
         }
         Some(())
@@ -113,11 +117,14 @@ impl<S: Source> Visitor<'_, S> {
     }
 
     pub(super) fn byte_array(&self, object: u64, found: &mut Found) -> Option<()> {
-        let room = self.heap.source.word(object + ROOM)?;
+        let fields = self.heap.source.words(object + ROOM, 2)?;
+        let [room, at] = fields[..] else {
+            return None;
+        };
         if room > super::MOST_ITEMS {
             return None;
         }
-        found.told += room;
+        found.tells(at, room);
         Some(())
     }
 
@@ -130,7 +137,7 @@ impl<S: Source> Visitor<'_, S> {
         if room > super::MOST_ITEMS || !matches!(size, 1 | 2 | 4 | 8) {
             return None;
         }
-        found.told += room * u64::from(size);
+        found.tells(source.word(object + ARRAY_ITEMS)?, room * u64::from(size));
         Some(())
     }
 
@@ -142,8 +149,8 @@ impl<S: Source> Visitor<'_, S> {
             source.word(object + BUFFER_MASK)?,
         );
         let fits = size.is_power_of_two() && mask == size - 1 && size < super::MOST_ITEMS;
-        if buffer.is_some() && fits {
-            found.told += size;
+        if let Some(buffer) = buffer.filter(|_| fits) {
+            found.tells(buffer, size);
         }
         self.scan(object, super::HEAD, plan.rest, plan, found)
     }

@@ -32,7 +32,7 @@ impl<S: Source> Visitor<'_, S> {
         if length > room || room > super::MOST_ITEMS || !is_pointer(items) {
             return None;
         }
-        found.told += room * 8;
+        found.tells(items, room * 8);
         self.words(items, length, found)
     }
 
@@ -51,7 +51,7 @@ impl<S: Source> Visitor<'_, S> {
             return None;
         }
         let blocks = (index + length).div_ceil(BLOCK_ITEMS);
-        found.told += blocks * BLOCK;
+        found.tells_each(blocks, BLOCK);
         let mut left = length;
         let mut circle = Circle::from(block);
         while left > 0 {

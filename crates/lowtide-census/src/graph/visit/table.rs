@@ -45,12 +45,12 @@ impl<S: Source> Visitor<'_, S> {
         };
         let keys = self.keys(Some(at).filter(|at| is_pointer(*at))?)?;
         if keys.shared_by == 1 {
-            found.told += keys.bytes;
+            found.tells(at, keys.bytes);
         }
         if values == 0 {
             return self.entries(&keys, found);
         }
-        found.told += keys.shared_room.checked_mul(8)?;
+        found.tells(values, keys.shared_room.checked_mul(8)?);
         self.names(&keys, found)?;
         let first = values.checked_add(self.heap.layout.first_value)?;
         is_pointer(first).then_some(())?;
@@ -65,7 +65,8 @@ impl<S: Source> Visitor<'_, S> {
         if index > MOST {
             return None;
         }
-        found.told += index * 8 + used * ORDERED_NODE;
+        found.tells_each(1, index * 8);
+        found.tells_each(used, ORDERED_NODE);
         found.refers(source.word(object + ORDERED_ATTRIBUTES)?);
         Some(())
     }
@@ -162,7 +163,7 @@ impl<S: Source> Visitor<'_, S> {
             return None;
         }
         if table != object + SMALL_TABLE {
-            found.told += size * 16;
+            found.tells(table, size * 16);
         }
         let mut done = 0;
         while done < size {

@@ -52,7 +52,7 @@ impl<S: Source> Visitor<'_, S> {
         found.told = LINKS + plan.rest;
         found.beside = (plan.basic - plan.rest) + self.count(object)? * MEMBER;
         if let Some(keys) = source.pointer(object + self.heap.layout.shared_keys) {
-            found.told += self.keys(keys)?.bytes;
+            found.tells(keys, self.keys(keys)?.bytes);
         }
         self.scan(object, END, plan.basic, plan, found)
     }
@@ -74,7 +74,7 @@ impl<S: Source> Visitor<'_, S> {
         let state = source.word(object + state)?;
         let sane = is_pointer(state) && size <= LARGEST_STATE;
         if sane && self.words(state, size / 8, found).is_some() {
-            found.beside += size;
+            found.leaves_out(state, size);
         }
         Some(())
     }
