@@ -23,7 +23,7 @@ def test_objects_bytes_and_references_are_those_of_the_process(interpreter):
     for program, row in zip(chosen, rows):
         assert row["found"] == row["objects"], (program.stem, row["objects"] - row["found"])
         assert row["broken"] == 0
-        # What Python keeps for itself (free tuples, texts of classes) is nobody's object: it may be less, and is never more.
+        # Nothing is counted that is not there. That 98 % are found does not hold yet: the table shows what is missing.
         assert row["pymalloc"] <= 1, (program.stem, row["pymalloc"])
     total = {name: sum(row[name] for row in rows) for name in ("told", "missed", "false_edges", "ours", "told_bytes")}
     bytes_found = sum(row["bytes"] * row["told_bytes"] for row in rows) / total["told_bytes"]
