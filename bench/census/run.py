@@ -12,10 +12,10 @@ The peers are no part of .venv. Those that are not there are named and left out;
 
 Everybody looks at the same process, in a random order each round; medians are printed. pyheap works inside the process
 and may leave it broken, so it has one of its own, and is ended after two minutes. The loop has windows of its own time
-in a random order: alone, with a census every three seconds, with the same at the lowest priority, with as much processor
-time burnt beside it by something that reads nothing (where all cores are busy, who computes takes time from somebody),
-and with censuses that stop it. Intervals are by bootstrap over the rounds of windows. Nothing here passes or fails: the
-machine's noise is part of the numbers. It takes some twelve minutes.
+in a random order: alone, with a census every three seconds, with as much processor time burnt beside it by something
+that reads nothing (where all cores are busy, who computes takes time from somebody), and with censuses that stop it.
+Intervals are by bootstrap over the rounds of windows. Nothing here passes or fails: the machine's noise is part of the
+numbers. It takes some ten minutes.
 """
 import argparse, array, bisect, importlib.util, json, os, random, select, shutil, statistics, subprocess, sys, tempfile, time
 from pathlib import Path
@@ -62,10 +62,10 @@ class Child:
         return json.loads(line) if line else None
 
 
-def census(pid, *flags, before=()):
+def census(pid, *flags):
     """One census: what it says, and what the kernel says of the process that took it."""
     began = time.monotonic()
-    process = subprocess.Popen([*before, OURS, "census", pid, "--json", *flags], stdout=subprocess.PIPE)
+    process = subprocess.Popen([OURS, "census", pid, "--json", *flags], stdout=subprocess.PIPE)
     said = process.stdout.read()
     _, status, used = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
@@ -176,7 +176,7 @@ def loop(options):
     kinds = tuple(KINDS)
     seconds = options.seconds * options.windows * len(kinds)
     with tempfile.TemporaryDirectory() as folder:
-        with Child(HERE / "loop.py", f"{folder}/steps", 2 * seconds + 120) as job:
+        with Child(HERE / "loop.py", f"{folder}/steps", 4 * seconds + 300) as job:
             time.sleep(3)
             rounds, taken = windows(job.pid, kinds, options)
         steps = array.array("d", Path(f"{folder}/steps").read_bytes())
@@ -188,7 +188,7 @@ def loop(options):
             marks.pop(0)
         if marks and step[0] >= marks[0][0]:
             within[marks[0][2:]].append(step)
-    tell(within, steps, taken, options)
+    tell(rounds, within, steps, taken, options)
 
 
 def windows(pid, kinds, options):
@@ -206,7 +206,7 @@ def windows(pid, kinds, options):
                     row = {"cpu": spent}
                 elif kind != "alone":
                     flags = ("--stop",) if kind == "stop" else ()
-                    row = census(pid, *flags, before=("nice", "-n", "19") if kind == "nice" else ())
+                    row = census(pid, *flags)
                     spent = row["cpu"] if row and kind == "census" else spent
                 if kind != "alone" and row:
                     taken[kind].append(row | {"span": (at, time.monotonic())})
@@ -218,7 +218,7 @@ def windows(pid, kinds, options):
     return rounds, taken
 
 
-def tell(within, steps, taken, options):
+def tell(rounds, within, steps, taken, options):
     rows = taken["census"]
     usual = statistics.median(took for (_, kind), rows in within.items() if kind == "alone" for _, took, _ in rows)
     print(f"\na training loop of one thread, {usual * 1e3:.1f} ms a step; {options.windows} windows of {options.seconds:g} s of each kind")
@@ -227,9 +227,10 @@ def tell(within, steps, taken, options):
     print(f"{'':25}{'way':>6}{'p50':>7}{'p99':>7}{'max':>8}   {'median':<21}{'mean':<21}{'CPU of a step':<21}")
     for kind, name in KINDS.items():
         took = [step[1] for (_, other), rows in within.items() if other == kind for step in rows]
-        share = sum(end - began for began, end in (row["span"] for row in taken[kind])) / options.windows / options.seconds
-        cells = "".join(f"{ratio(within, kind, options.windows, *by):<21}" for by in MEASURES) if kind != "alone" else ""
-        print(f"{name:25}{share:>6.0%}{spread(took)}   {cells}")
+        share = lasted(row["span"] for row in taken[kind]) / lasted(turn[kind] for turn in rounds)
+        cells = "".join(f"{ratio(within, kind, 'alone', *by):<21}" for by in MEASURES) if kind != "alone" else ""
+        print(f"{name:25}{share:>6.0%}{spread(took)}   {cells}".rstrip())
+    print(f"{'census, against as much CPU burnt':53}   {''.join(f'{ratio(within, *PAIR, *by):<21}' for by in MEASURES)}".rstrip())
     print("\nonly steps while it was under way, and the longest step of each time, beyond the usual")
     print(f"{'':25}{'times':>6}{'p50':>7}{'p99':>7}{'max':>8}   {'longest: median':>15}{'max, ms':>10}")
     for kind in list(KINDS)[1:]:
@@ -244,11 +245,21 @@ def tell(within, steps, taken, options):
 
 
 KINDS = {
-    "alone": "alone", "census": f"census every {EVERY} s", "nice": "the same, nice 19", "burnt": "as much CPU burnt",
-    "stop": "census --stop",
+    "alone": "alone",
+    "census": f"census every {EVERY} s",
+    "burnt": "as much CPU burnt",
+    "stop": f"census --stop every {EVERY} s",
 }
 # Which number of a step, folded how within a window and how over windows.
-MEASURES = ((1, statistics.median, statistics.median), (1, statistics.fmean, statistics.fmean), (2, statistics.fmean, statistics.fmean))
+MEDIAN, MEAN = (statistics.median,) * 2, (statistics.fmean,) * 2
+MEASURES = (1, *MEDIAN), (1, *MEAN), (2, *MEAN)
+
+
+PAIR = "census", "burnt"
+
+
+def lasted(spans):
+    return sum(end - began for began, end in spans)
 
 
 def during(steps, span):
@@ -262,20 +273,22 @@ def spread(took):
     return f"{statistics.median(took) * 1e3:>7.1f}{took[len(took) * 99 // 100] * 1e3:>7.1f}{took[-1] * 1e3:>8.1f}"
 
 
-def ratio(within, kind, windows, field, inner, outer):
-    pairs = [
-        [inner([step[field] for step in within[nth, which]]) for which in (kind, "alone")] for nth in range(windows)
-    ]
+def ratio(within, kind, against, field, inner, outer):
+    """How many times as long steps are in windows of one kind as in those of another, with its interval."""
+    rounds = sorted({nth for nth, _ in within})
+    pairs = [[inner([step[field] for step in within[nth, which]]) for which in (kind, against)] for nth in rounds]
 
     def of(drawn):
-        ours, alone = zip(*drawn)
-        return outer(ours) / outer(alone)
+        these, those = zip(*drawn)
+        return outer(these) / outer(those)
 
-    tries = sorted(of(random.choices(pairs, k=windows)) for _ in range(4000))
+    tries = sorted(of(random.choices(pairs, k=len(pairs))) for _ in range(4000))
     return f"{of(pairs):.3f} [{tries[100]:.3f} {tries[3899]:.3f}]"
 
 
 def main():
+    # Rows as they come, also into a file.
+    sys.stdout.reconfigure(line_buffering=True)
     parser = argparse.ArgumentParser()
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--objects", type=int, default=1_000_000, help="of the plain program")
