@@ -57,12 +57,13 @@ KINDS = {
 # Lists and dicts are what programs keep their rows in; the others should not crowd them out.
 COMMON = ["list"] * 6 + ["dict"] * 4 + ["deque", "deque_maxlen", "set", "defaultdict", "counter"] + list(KINDS)
 
+# The words for a counter are sorted: the order of a set of texts differs from run to run, and a counter keeps it.
 FRESH = {
     "list": "${C}items(n, $N))",
     "tuple": "${C}items(n, $N))",
     "deque": "${C}items(n, $N))",
     "dict": "${C}table(n, $N))",
-    "counter": "${C}dict.fromkeys(words(n, $N), 1))",
+    "counter": "${C}dict.fromkeys(sorted(words(n, $N)), 1))",
     "set": "${C}words(n, $N))",
 }
 EMPTY = {"list": "$C[])", "tuple": "$C())", "deque": "$C[])", "dict": "$C{})", "counter": "$C)", "set": "${C}set())"}
@@ -97,7 +98,7 @@ GROW = {
     },
     "counter": {
         "set_item": ["$R[word(n)] += 1"],
-        "update": ["$R.update(words(n, 2))"],
+        "update": ["$R.update(sorted(words(n, 2)))"],
         "add_to_new": ["$R = $C$R + Counter([word(n)]))"],
     },
     "set": {

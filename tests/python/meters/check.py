@@ -61,7 +61,8 @@ def frame_of(module, owner, label):
             waiting = waiting.gi_yieldfrom if kind == "gi" else waiting.cr_await
     for frame in sys._current_frames().values():
         while frame:
-            if frame.f_locals.get("name") == label:
+            # Two programs may have the same label.
+            if frame.f_globals is vars(module) and frame.f_locals.get("name") == label:
                 return frame
             frame = frame.f_back
     raise AssertionError(label)
