@@ -1,8 +1,8 @@
 """Kinds of containers and what a step does to one: the lines of Python that change the container at `$R`.
 
-`$R` is where the container is (a name, an attribute, a key), `$C` opens the call that makes one of its kind. Every line is
-one visible change, as whoever reads from outside may look between any two. A line with `~` is no change but the length
-that the interpreter itself shows for a moment within the next or the last one (`list.sort` empties the list meanwhile).
+`$R` is where the container is (a name, an attribute, a key), `$C` opens the call that makes one of its kind. Every line
+is one visible change, as whoever reads from outside may look between any two. A line with `~` is no change but the
+length that the interpreter itself shows for a moment within the line next to it (`list.sort` empties the list).
 """
 
 import random
@@ -169,7 +169,7 @@ CUT["tuple"] = "$R = $R[-%d:]" % LIMIT
 
 
 class Kind:
-    """A kind of container, with numbers of its own for its lines: periods, how many it keeps, how many it starts with."""
+    """A kind of container, with numbers of its own: periods, how many it keeps, how many it starts with."""
 
     def __init__(self, dice, name=None):
         self.name = name or dice.pick(COMMON)

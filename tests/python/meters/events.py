@@ -7,7 +7,7 @@ def at(dice, low=5, high=14):
     return "if n %% %d == %d: " % (period, dice.number(1, period - 1))
 
 
-# -- to the slot ---------------------------------------------------------------------------------------------------------
+# -- to the slot -----------------------------------------------------------------------------------
 
 
 def away(dice, kind, ref, see, label, how):
@@ -45,7 +45,7 @@ def address_taken(dice, kind, ref, number):
     return lines, "%s = []" % taken
 
 
-# -- to an owner ---------------------------------------------------------------------------------------------------------
+# -- to an owner -----------------------------------------------------------------------------------
 # `owner` has `ref` (where it is), `make` (what makes a new one), `rest` (the way from it to the container) and `own`
 # (the part of the way that is its own), `shape` (attribute, key or index), `dict` (its attributes are in one).
 
@@ -105,8 +105,10 @@ def key_crowd(dice, owner, ref):
     """Other keys come and go: the table is moved, and entries before ours become holes."""
     span = dice.number(3, 40)
     new = "%s['new%%d' %% n] = [n] * %d" % (owner.ref, dice.number(1, 60))
-    return [new, "%s.pop('new%%d' %% (n - %d), None)" % (owner.ref, span), "if len(%s) > 90: %s" % (
-        owner.ref, "[%s.pop('new%%d' %% j, None) for j in range(n)]" % owner.ref)]
+    old = "%s.pop('new%%d' %% (n - %d), None)" % (owner.ref, span)
+    # Those whose turn to go came while the slot was away.
+    rest = "for k in [k for k in %s if str(k)[:3] == 'new']: del %s[k]" % (owner.ref, owner.ref)
+    return [new, old, "if len(%s) > 90:" % owner.ref, "    " + rest]
 
 
 def owner_copied(dice, owner, ref):
@@ -149,7 +151,7 @@ def for_owner(dice, owner):
     return dice.pick(choices) if choices else None
 
 
-# -- beside it -----------------------------------------------------------------------------------------------------------
+# -- beside it -------------------------------------------------------------------------------------
 
 
 def crowd(dice, kind, number):

@@ -5,16 +5,22 @@ from changes import Kind
 from places import NAMES, Part, body, indented, marked
 
 
+def _named(dice, name, rows):
+    """The names of one or two, with their labels."""
+    return {one: "%s:%s" % (one, rows) for one in [name, name + "B"][: dice.number(1, 2)]}
+
+
 def _twins(dice, part, make, names, ask):
     """One or two of the same function, told apart by the label that each is given.
 
-    The second one steps less often, by a count of its own: no number is left out, or one that went away would not be back.
+    The second one steps less often, by a count of its own: were a number left out, what went away might not come back.
     """
     part.uses += ["twins"] if len(names) > 1 else []
     for position, (name, label) in enumerate(names.items()):
         part.setup += make(name, label)
         pace = dice.number(2, 4)
-        part.step.append(ask % (name, "n") if not position else "if n %% %d == 0: " % pace + ask % (name, "n // %d" % pace))
+        slower = "if n %% %d == 0: " % pace + ask % (name, "n // %d" % pace)
+        part.step.append(slower if position else ask % (name, "n"))
 
 
 def closure(dice, number):
@@ -22,10 +28,15 @@ def closure(dice, number):
     part.uses.append("closure")
     lines = body(dice, part, kind, rows, rows, "name", number, may_vanish=["none"])
     inner = ["def change(n):"] + indented(["nonlocal " + rows] + lines) + ["def peek():", "    return " + rows]
-    part.function("def closure_%d(name, n):" % number, ["%s = %s" % (rows, kind.fresh())] + inner + ["return change, peek"])
+    inner = ["%s = %s" % (rows, kind.fresh())] + inner + ["return change, peek"]
+    part.function("def closure_%d(name, n):" % number, inner)
     part.definitions.append(kind.definition)
-    names = {"CHANGE_%d%s" % (number, end): "CHANGE_%d%s:%s" % (number, end, rows) for end in ["", "B"][: dice.number(1, 2)]}
-    _twins(dice, part, lambda name, label: ["%s, PEEK_%s = closure_%d(%r, n)" % (name, name, number, label)], names, "%s(%s)")
+    names = _named(dice, "CHANGE_%d" % number, rows)
+
+    def make(name, label):
+        return ["%s, PEEK_%s = closure_%d(%r, n)" % (name, name, number, label)]
+
+    _twins(dice, part, make, names, "%s(%s)")
     part.slots = {label: "PEEK_%s()" % name for name, label in names.items()}
     return part
 
@@ -50,7 +61,7 @@ def waiting(dice, number, what):
         given = given.replace("name", "title")
         calls = ["%s = %s" % (rows, kind.fresh()), "%swork_%d(%s)" % (through, number, given), "return " + rows]
         part.function("%s train_%d(%s):" % (head, number, given), calls)
-    names = {"WAIT_%d%s" % (number, end): "WAIT_%d%s:%s" % (number, end, rows) for end in ["", "B"][: dice.number(1, 2)]}
+    names = _named(dice, "WAIT_%d" % number, rows)
 
     def make(name, label):
         if what == "thread":
@@ -72,11 +83,13 @@ def default_argument(dice, number):
     label = "record_%d.__defaults__[0]" % number
     names, lines = kind.changes(dice, rows, rebinds=False)
     part.uses += ["default_argument", kind.name] + names
-    part.setup.append("\n".join(["def record_%d(n, %s=%s):" % (number, rows, kind.fresh())] + indented(marked(lines, (repr(label), rows)))))
+    head = "def record_%d(n, %s=%s):" % (number, rows, kind.fresh())
+    part.setup.append("\n".join([head] + indented(marked(lines, (repr(label), rows)))))
     part.step.append("record_%d(n)" % number)
     if dice.chance(0.5):
         part.uses.append("defaults_replaced")
-        part.step.append(events.at(dice) + "record_%d.__defaults__ = (%s,); mark(%r, %s)" % (number, kind.fresh(), label, label))
+        anew = "record_%d.__defaults__ = (%s,); mark(%r, %s)" % (number, kind.fresh(), label, label)
+        part.step.append(events.at(dice) + anew)
     part.definitions.append(kind.definition)
     part.slots[label] = label
     return part

@@ -200,5 +200,7 @@ def _globals(lines):
         if isinstance(node, ast.FunctionDef):
             names.add(node.name)
         elif isinstance(node, ast.Assign):
-            names.update(one.id for target in node.targets for one in ast.walk(target) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store))
+            found = [one for target in node.targets for one in ast.walk(target) if isinstance(one, ast.Name)]
+            # In `STATE.rows = []`, STATE itself is not assigned.
+            names.update(one.id for one in found if isinstance(one.ctx, ast.Store))
     return ["global " + ", ".join(sorted(names))] if names else []

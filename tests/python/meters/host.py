@@ -1,12 +1,13 @@
 """Runs generated programs in one process and says what is in their slots: `python host.py SEED [SEED...]`.
 
-Each answer is a line of JSON: {"pid", "steps", "slots": {seed: {label: {"id", "type", "len"} or null}}}. The first one comes
-after all are set up, then one for each line of stdin:
+Each answer is a line of JSON: {"pid", "steps", "slots": {seed: {label: {"id", "type", "len"} or null}}}. The first one
+comes after all are set up, then one for each line of stdin:
 
   step K   K steps of every program
-  free [K] steps at full speed until the next line arrives, at most K of them; the answer comes then, and has "range" as
-           well, {seed: {label: {"min", "max", "absent"}}}: the lengths that were to be seen meanwhile, and whether the slot was
-           without a container for a moment. The next line is obeyed after that; an empty one has no answer of its own.
+  free [K] steps at full speed until the next line arrives, at most K of them; the answer comes then, and has "range"
+           as well, {seed: {label: {"min", "max", "absent"}}}: the lengths that were to be seen meanwhile, and whether
+           the slot was without a container for a moment. The next line is obeyed after that; an empty one has no answer
+           of its own.
   end      the end, as is the end of stdin
 
 Between two commands nothing moves, not even threads.
@@ -64,7 +65,7 @@ class Host:
         self.steps += 1
 
     def slots(self):
-        return {seed: {label: told(held) for label, held in module.slots().items()} for seed, module in self.modules.items()}
+        return {seed: slots_of(module) for seed, module in self.modules.items()}
 
     def state(self):
         return {"pid": os.getpid(), "steps": self.steps, "slots": self.slots()}
@@ -100,6 +101,10 @@ class Host:
             size = len(held)
             of["min"] = size if of["min"] is None else min(of["min"], size)
             of["max"] = size if of["max"] is None else max(of["max"], size)
+
+
+def slots_of(module):
+    return {label: told(held) for label, held in module.slots().items()}
 
 
 def told(held):

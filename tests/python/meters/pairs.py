@@ -82,7 +82,7 @@ def rotate(dice, number):
 
 
 def move(dice, number):
-    """A container goes from one place to the other, and the place that it left gets another one, or none for that step."""
+    """A container goes from one place to the other, and the place that it left gets another one."""
 
     def act(dice, kind, refs):
         return [events.at(dice, 3, 12) + "%s = %s; %s = %s" % (refs[1], refs[0], refs[0], kind.fresh())]

@@ -53,7 +53,7 @@ def indented(lines):
 
 
 def marked(lines, *marks):
-    """Lines with a word to whoever listens after each of them; see changes.py for `~`. With `=` one is taken as it is."""
+    """Lines with a word to whoever listens after each; see changes.py for `~`. With `=` one is taken as it is."""
     text = []
     for line in lines:
         if line[0] == "=":
@@ -88,7 +88,7 @@ def body(dice, part, kind, ref, see, label, number, befall=(), may_vanish=()):
     return text
 
 
-# -- owners: attributes, keys and indices, several deep ---------------------------------------------------------------------
+# -- owners: attributes, keys and indices, several deep --------------------------------------------
 
 
 def attribute_owner(dice, part, name, inner, beside):
@@ -102,10 +102,12 @@ def attribute_owner(dice, part, name, inner, beside):
     if style == "namespace":
         return Owner("SimpleNamespace(step=n, %s=%s)" % (attribute, inner), "attribute", way, has_dict="fixed")
     if style == "function_attribute":
-        part.function("def new_%s(n):" % name, ["def record(value):", "    return value", "record%s = %s" % (way, inner), "return record"])
+        lines = ["def record(value):", "    return value", "record%s = %s" % (way, inner), "return record"]
+        part.function("def new_%s(n):" % name, lines)
         return Owner("new_%s(n)" % name, "attribute", way, has_dict=True)
     if style == "dataclass":
-        part.definitions.append("@dataclass\nclass %s:\n    %s: object\n    first: list = field(default_factory=list)" % (name, attribute))
+        fields = ["%s: object" % attribute, "first: list = field(default_factory=list)"]
+        part.function("@dataclass\nclass %s:" % name, fields)
         return Owner("%s(%s)" % (name, inner), "attribute", way, has_dict=True)
     base, inside, stored = "", [], way
     if style == "many":
@@ -191,7 +193,12 @@ def chain(dice, number):
     part.setup += ["%s = %s" % (root, inner)] * (inner != "")
     part.function(
         "def slot_%d():" % number,
-        ["try:", "    return " + look, "except (AttributeError, LookupError, NameError, TypeError):", "    return None"],
+        [
+            "try:",
+            "    return " + look,
+            "except (AttributeError, LookupError, NameError, TypeError):",
+            "    return None",
+        ],
     )
     look = "slot_%d()" % number
     befall = []
