@@ -218,9 +218,6 @@ class Kind:
             for name, lines in menu[self.family].items()
             if rebinds or not any(_rebinds(line) for line in lines)
         }
-        # A counter that must stay where it is has no other order than its own.
-        if not choices:
-            return "append", []
         name = dice.pick(choices)
         return name, [self.text(line, ref) for line in choices[name]]
 
