@@ -10,15 +10,15 @@ const LEAST: usize = 1024;
 /// The last version whose table is such a dictionary.
 const LAST: u32 = 11;
 
-/// Takes it out of the graph. `names` are those of any module: `__name__` is in all of them, and in the table.
-pub(super) fn release<S: Source>(graph: &mut Graph, heap: &Heap<'_, S>, names: u64) {
+/// Takes it out of the graph, and says where it is: its own bytes belong to Python. `names` are those of any module: `__name__` is in all of them, and in the table.
+pub(super) fn release<S: Source>(
+    graph: &mut Graph,
+    heap: &Heap<'_, S>,
+    names: u64,
+) -> Option<NodeId> {
     let is_name = |key: u64, _| heap.is_named(key, "__name__").then_some(key);
-    let Some(name) = heap.find_entry(names, is_name) else {
-        return;
-    };
-    let Some(target) = graph.at(name).filter(|_| heap.layout.minor <= LAST) else {
-        return;
-    };
+    let name = heap.find_entry(names, is_name)?;
+    let target = graph.at(name).filter(|_| heap.layout.minor <= LAST)?;
     let is_table = |node: usize| {
         let to = graph.edges.of(node as NodeId);
         // In no other dictionary is the text of a name its own value.
@@ -28,9 +28,9 @@ pub(super) fn release<S: Source>(graph: &mut Graph, heap: &Heap<'_, S>, names: u
             && graph.kind(node as NodeId).name == "dict"
             && heap.find_entry(graph.nodes[node].address, is_own) == Some(true)
     };
-    if let Some(table) = (0..graph.edges.len()).find(|node| is_table(*node)) {
-        cut_off(&mut graph.edges, table as NodeId);
-    }
+    let table = (0..graph.edges.len()).find(|node| is_table(*node))? as NodeId;
+    cut_off(&mut graph.edges, table);
+    Some(table)
 }
 
 /// Whoever referred to it refers to itself instead, and so does it.

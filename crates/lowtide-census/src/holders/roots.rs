@@ -105,7 +105,11 @@ impl Roots {
         let Some((system, imported)) = imported(graph, heap) else {
             return;
         };
-        interned::release(graph, heap, system);
+        if let Some(node) = interned::release(graph, heap, system) {
+            // C has it: without a root it would be told of as garbage.
+            let name = RootName::Interpreter("interned texts");
+            self.list.push(Root { node, name });
+        }
         let mut modules = Vec::new();
         let _ = heap.find_entry(imported, |key, address| {
             modules.extend(module(heap, key, address));

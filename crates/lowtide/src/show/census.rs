@@ -134,7 +134,9 @@ fn holders(heap: &PythonHeap, top: usize, width: usize) -> String {
     }
     let mut out = "holders, and what would be freed with them\n".to_owned();
     for holder in heap.holders.iter().take(top) {
-        out.push_str(&wrapped(&kept(holder), "  ", width));
+        // Lines that go on stand further in than the next holder.
+        let text = wrapped(&kept(holder), "    ", width);
+        out.push_str(text.get(2..).unwrap_or_default());
         for line in facts(holder) {
             out.push_str(&wrapped(&line, "      ", width));
         }
