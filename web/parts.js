@@ -86,6 +86,10 @@ export function explanation(found, moves) {
       held.explained !== null && el("p", {}, `${percent(held.explained)} of ${showBytes(held.grew)} more in Python's objects`),
       el("ul", {}, ...lines), ...held.notes.map((n) => el("p", { class: "quiet" }, n))));
   }
+  if (found.holders.length > 0) {
+    cards.push(card("What got longer", "Holders that a census named, read again on every tick.",
+      el("ul", {}, ...found.holders.map((h) => el("li", {}, h.says)))));
+  }
   const likely = found.candidates.map((c) => el("article", { class: "candidate" },
     el("h3", {}, c.title, el("span", { class: "id" }, c.id)), meter(c.score, `fits to ${percent(c.score)}`),
     el("ul", {}, ...c.because.map((b) => el("li", {}, ...linked(b, moves)))),

@@ -222,6 +222,8 @@ type Explanation = {
   drivers: Driver[];
   /** Who holds what came. None: no two censuses of the process, or nothing grew. */
   held: Held | null;
+  /** Holders that became longer while they were read on every tick; the most bytes first. */
+  holders: HolderGrowth[];
   /** Where the bytes are. None: no two looks into the process. */
   memory: Memory | null;
   /** The objects that Python's collector tracks, where they rise steadily while it grows. */
@@ -331,6 +333,36 @@ type Holder = {
   held: number;
   pid: number;
   role: string;
+};
+/** How a holder became longer, read on every tick since a census named it. */
+type HolderGrowth = {
+  /** What came, if each item is worth what the census found on average. */
+  bytes: number | null;
+  /** Times that it had fewer items than before. */
+  falls: number;
+  /** Slots that were filled at the first reading and at the last, where it had empty ones and has fewer now. */
+  filled: number[] | null;
+  /** Its length at the first reading. */
+  first: number;
+  high: number | null;
+  /** Its type. */
+  kind: string;
+  /** Its length at the last one. */
+  last: number;
+  low: number | null;
+  name: string;
+  /** Items per unit with a 95 % interval; null where it fell, or began anew. */
+  per_unit: number | null;
+  readings: number;
+  /** Times that nothing was left of what it had before. */
+  renewals: number;
+  says: string;
+  /** Between the first reading and the last. */
+  seconds: number;
+  /** Between the first reading and the last. */
+  steps: number | null;
+  /** `step`, or `minute` where steps are not known. */
+  unit: string;
 };
 type Horizon = {
   fits: Fits | null;

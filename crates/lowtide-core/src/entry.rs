@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::followed::{Followed, Lengths};
 use crate::later;
 use crate::look::Look;
 use crate::mark::Mark;
@@ -34,6 +35,10 @@ pub enum Entry {
     Mark(Mark),
     /// Where the bytes of a process are, whoever looked.
     Look(Look),
+    /// Which holders of a process are read from now on.
+    Followed(Followed),
+    /// What was in them.
+    Lengths(Lengths),
     /// What a clean-up of the Python package freed.
     Cleanup(Cleanup),
     /// The training loop logged.

@@ -10,6 +10,7 @@ pub mod census;
 pub mod check;
 pub mod entry;
 pub mod explain;
+pub mod followed;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
 pub mod guard;

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::budget::Budget;
 use crate::cells::{Cell, Input, Malformed, put_row, take_row};
 use crate::frame::{Frames, MAX_PAYLOAD, Start};
+use crate::lengths;
 use crate::rows::{self, MARK};
 use crate::sample::State;
 
@@ -24,6 +25,7 @@ const SAMPLE: u8 = 2;
 const MARK_ROW: u8 = 3;
 const TALLY: u8 = 4;
 const WRITER: u8 = 5;
+const LENGTHS: u8 = 6;
 
 /// Stands at the beginning of every keyframe, so that a run can be listed from its last one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -50,6 +52,7 @@ pub struct WriterId {
 pub struct Encoder {
     state: State,
     mark: [Cell; MARK],
+    lengths: lengths::State,
     tally: Tally,
     since_key: u64,
     key_wanted: bool,
@@ -100,6 +103,11 @@ impl Encoder {
                 );
                 frames.record(MARK_ROW, &self.body);
             }
+            Entry::Lengths(lengths) => {
+                self.body.clear();
+                self.lengths.put(&mut self.body, lengths)?;
+                frames.record(LENGTHS, &self.body);
+            }
             other => {
                 let json = serde_json::to_vec(other).map_err(|_| Malformed)?;
                 if json.len() > MAX_PAYLOAD / 2 {
@@ -115,6 +123,7 @@ impl Encoder {
         frames.begin_key();
         self.state = State::default();
         self.mark = [None; MARK];
+        self.lengths = lengths::State::default();
         (self.since_key, self.key_wanted) = (0, false);
         let json = serde_json::to_vec(&self.tally).expect("a tally is plain data");
         frames.record(TALLY, &json);
@@ -167,6 +176,7 @@ pub(crate) fn told_in(payload: &[u8]) -> Told {
 pub struct Decoder {
     state: State,
     mark: [Cell; MARK],
+    lengths: lengths::State,
     /// Samples and marks can be decoded: nothing is missing since the last keyframe.
     synced: bool,
     damage: Option<Damage>,
@@ -241,6 +251,7 @@ impl Decoder {
             if input.byte()? & Start::Key as u8 != 0 {
                 self.state = State::default();
                 self.mark = [None; MARK];
+                self.lengths = lengths::State::default();
                 self.synced = true;
             }
             while !input.0.is_empty() {
@@ -297,6 +308,14 @@ impl Decoder {
                 let mark = rows::mark(&self.mark).ok_or(Malformed)?;
                 entries.push_back(Entry::Mark(mark));
             }
+            LENGTHS if self.synced => {
+                let (id, count) = self.lengths.take(&mut Input(body))?;
+                // Beyond the budget there is one moment less to tell of; the next one has the same holders.
+                if !self.glance && self.budget.pays(count) {
+                    let lengths = self.lengths.lengths(id).ok_or(Malformed)?;
+                    entries.push_back(Entry::Lengths(lengths));
+                }
+            }
             JSON => match serde_json::from_slice(body) {
                 Ok(Entry::Header(_)) if self.headed => self.another_begins(entries),
                 Ok(entry) => {
@@ -312,7 +331,7 @@ impl Decoder {
             TALLY => self.tally = serde_json::from_slice(body).ok(),
             WRITER => self.writer = serde_json::from_slice(body).ok(),
             // Lost with a keyframe, not unknown.
-            MARK_ROW => {}
+            MARK_ROW | LENGTHS => {}
             _ => self.newer.skipped += 1,
         }
         Ok(())

@@ -41,6 +41,7 @@ pub mod frame;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
 pub mod glance;
+mod lengths;
 mod reader;
 mod rows;
 mod sample;

@@ -113,6 +113,8 @@ impl Summary {
             Entry::Sample(sample) => sample.at,
             Entry::Mark(mark) => mark.at,
             Entry::Look(look) => look.at,
+            Entry::Followed(followed) => followed.at,
+            Entry::Lengths(lengths) => lengths.at,
             Entry::Cleanup(cleanup) => cleanup.at,
             Entry::Attempt(attempt) => attempt.at,
             Entry::PostMortem(found) => found.at,

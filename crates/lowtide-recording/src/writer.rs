@@ -49,6 +49,8 @@ impl Share {
             Entry::Sample(_) => Share::Sample,
             Entry::Mark(_)
             | Entry::Look(_)
+            | Entry::Followed(_)
+            | Entry::Lengths(_)
             | Entry::Cleanup(_)
             | Entry::Log { .. }
             | Entry::Record { .. }

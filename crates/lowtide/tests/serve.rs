@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 
 use described::Description;
 use lowtide_core::entry::{Attempt, Entry, EventKind, Exit, Header};
+use lowtide_core::followed::{Followed, FollowedHolder, HolderReading, Lengths};
 use lowtide_core::look::{
     self, Breakdown, By, Examiner, HeldGroup, Look, LookWhy, Part, PythonHeap, PythonVersion,
     Unaccounted,
@@ -511,6 +512,18 @@ fn growing(steps: u64, total_steps: Option<u64>) -> Vec<Entry> {
         }));
         if n == 10 || n + 5 == steps {
             entries.push(Entry::Look(census(id, second(n), n)));
+            entries.push(Entry::Followed(followed(id, second(n))));
+        }
+        if n > 10 {
+            let slots = HolderReading {
+                filled: Some(n),
+                ..reading(1000)
+            };
+            entries.push(Entry::Lengths(Lengths {
+                at: second(n),
+                id,
+                readings: vec![Some(reading(n)), Some(slots)],
+            }));
         }
     }
     entries
@@ -553,6 +566,26 @@ fn census(id: ProcId, at: Micros, step: u64) -> Look {
             unaccounted: Unaccounted::default(),
         }),
         ..Look::new(at, id, LookWhy::Due, Examiner::Census)
+    }
+}
+
+/// What is read of it on every tick from then on: that list, and slots that are filled.
+fn followed(id: ProcId, at: Micros) -> Followed {
+    let holder = |name: &str| FollowedHolder {
+        name: name.to_owned(),
+        kind: "list".to_owned(),
+        each: Some(Bytes(2_000_000)),
+    };
+    let holders = ["train.CACHE", "train.images"].map(holder).to_vec();
+    Followed { at, id, holders }
+}
+
+fn reading(length: u64) -> HolderReading {
+    HolderReading {
+        length,
+        capacity: None,
+        filled: None,
+        renewed: false,
     }
 }
 

@@ -56,6 +56,36 @@ impl Frames {
         read().unwrap_or_default()
     }
 
+    /// The place of the variable that has an object now, among all of a frame.
+    pub(crate) fn place_of<S: Source>(
+        &self,
+        heap: &Heap<'_, S>,
+        frame: &Frame,
+        object: u64,
+    ) -> Option<u64> {
+        let places = self.places.as_ref()?;
+        let count = self.names(heap, frame.code.address)?.len();
+        let first = frame.address.checked_add(places.locals)?;
+        let words = heap.source.words(first, count)?;
+        let mut each = words.iter().map(|word| untagged(places, *word));
+        Some(each.position(|one| one == Some(object))? as u64)
+    }
+
+    /// What the variable at a place has now.
+    pub(crate) fn variable_at<S: Source>(
+        &self,
+        heap: &Heap<'_, S>,
+        frame: u64,
+        place: u64,
+    ) -> Option<u64> {
+        let places = self.places.as_ref()?;
+        let first = frame.checked_add(places.locals)?;
+        let word = heap
+            .source
+            .word(first.checked_add(place.checked_mul(8)?)?)?;
+        untagged(places, word)
+    }
+
     /// Names of all variables of code, as they stand in its frames.
     fn names<S: Source>(&self, heap: &Heap<'_, S>, code: u64) -> Option<Vec<u64>> {
         let places = self.places.as_ref()?;

@@ -46,6 +46,8 @@ pub(crate) struct Spotted {
     pub node: NodeId,
     /// Who refers to it, and how: what code that changes it would name. None for what is a root itself.
     pub slot: Option<Slot>,
+    /// From where its name begins to itself; empty where that is too long to be gone again.
+    pub way: Vec<NodeId>,
 }
 
 /// The last step of the way to a holder.
@@ -95,6 +97,15 @@ pub(crate) fn find(
     }
 }
 
+/// A chain of a million links is no way that anybody goes twice.
+fn way_to(view: &View<'_>, node: NodeId) -> Vec<NodeId> {
+    let way = view.ways.to(node);
+    match way.len() <= name::LONGEST {
+        true => way,
+        false => Vec::new(),
+    }
+}
+
 fn describe(
     view: &View<'_>,
     chosen: &Chosen,
@@ -122,5 +133,6 @@ fn describe(
         holder,
         node,
         slot: named.slot,
+        way: way_to(view, node),
     }
 }

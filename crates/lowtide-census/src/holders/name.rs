@@ -8,7 +8,7 @@ use super::{Slot, sort};
 use crate::graph::NodeId;
 
 /// Steps of a way that are told, half of them from its beginning and half from its end.
-const LONGEST: usize = 32;
+pub(super) const LONGEST: usize = 32;
 /// Where modules of torch have their parts: those are attributes to whoever uses them.
 const PARTS: [&str; 3] = ["_modules", "_parameters", "_buffers"];
 

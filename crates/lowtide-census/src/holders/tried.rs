@@ -5,6 +5,7 @@ use super::{Labels, MOST, Reader, Roots, find};
 use crate::frames::Frames;
 use crate::graph::Graph;
 use crate::interpreter::Interpreter;
+use crate::meters;
 use crate::object::Heap;
 use crate::source::Source;
 
@@ -40,6 +41,7 @@ pub(crate) fn names<S: Source>(
     let all = all.fold(0, u64::saturating_add);
     assert!(found.holders.len() <= MOST);
     assert!(found.unreached.objects <= graph.nodes.len() as u64);
+    meters::tried(heap, &frames, interpreter, graph, &roots, &found.holders);
     let each = found.holders.into_iter().map(|spotted| {
         assert!(spotted.holder.keeps.0 <= all, "{spotted:?} of {all}");
         assert!(!spotted.holder.name.is_empty(), "{spotted:?}");

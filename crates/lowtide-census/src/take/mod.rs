@@ -22,11 +22,12 @@ use lowtide_sys::sampler::processor_time;
 use lowtide_sys::signal::start_time;
 
 use crate::contents::Contents;
-use crate::frames::Frames;
+use crate::frames::{Frame, Frames};
 use crate::graph::{Behind, Graph, Pass, walk};
 use crate::holders::{self, Reader, Roots};
 use crate::interpreter::Interpreter;
 use crate::loops::{self, Watch};
+use crate::meters::Meter;
 use crate::object::{Class, Heap, Memo};
 use crate::refusal::Refusal;
 use crate::source::{Direct, Whole};
@@ -48,8 +49,16 @@ pub struct CensusOptions {
     pub why: LookWhy,
 }
 
+/// A census, and how to read its holders again on every tick.
+#[derive(Debug)]
+pub struct Census {
+    pub look: Look,
+    /// Of those that can be gone to again.
+    pub meters: Vec<Meter>,
+}
+
 /// Goes over all objects of a process. One that ends meanwhile gives an error, never a part as if it were the whole.
-pub fn take(proc: &Proc, id: ProcId, options: &CensusOptions) -> Result<Look, Refusal> {
+pub fn take(proc: &Proc, id: ProcId, options: &CensusOptions) -> Result<Census, Refusal> {
     let (began, cpu) = (Instant::now(), processor_time());
     is_same(proc, id)?;
     let memory = Live::open(proc, id.pid, Deadline::after(options.within))
@@ -59,10 +68,10 @@ pub fn take(proc: &Proc, id: ProcId, options: &CensusOptions) -> Result<Look, Re
         .map_err(|errno| Refusal::of(errno, "/proc/PID/maps"))?;
     let step = step(&memory, &interpreter);
     let mut look = Look::new(options.at, id, options.why, Examiner::Census);
-    match options.stop {
+    let meters = match options.stop {
         false => examine(&memory, &memory, &mappings, &interpreter, &mut look),
         true => stopped::examine(proc, id.pid, &memory, &mappings, &interpreter, &mut look)?,
-    }
+    };
     if let Some(errno) = memory.refused() {
         return Err(Refusal::of(errno, "process_vm_readv"));
     }
@@ -78,7 +87,7 @@ pub fn take(proc: &Proc, id: ProcId, options: &CensusOptions) -> Result<Look, Re
         let (work, wall) = (look.cost.cpu, look.cost.wall);
         look.missing.push(Missing::TimeRanOut { work, wall });
     }
-    Ok(look)
+    Ok(Census { look, meters })
 }
 
 /// The lists that an interpreter is known by are taken apart while its collector goes over old objects, which takes a
@@ -111,7 +120,7 @@ fn examine<M: Memory>(
     mappings: &Mappings,
     interpreter: &Interpreter,
     look: &mut Look,
-) {
+) -> Vec<Meter> {
     let whole = Whole::new(memory, mappings, u64::MAX);
     let heap = Heap::new(&whole, interpreter.layout);
     let (mut graph, pass) = walk(memory, &whole, &heap, interpreter);
@@ -151,6 +160,11 @@ fn examine<M: Memory>(
             ..Unaccounted::default()
         },
     });
+    let threads = frames.threads(&heap, interpreter).into_iter();
+    let running: Vec<Frame> = threads.flat_map(|thread| thread.chain.frames).collect();
+    let each = found.holders.iter();
+    each.filter_map(|spotted| Meter::of(&heap, &frames, &running, &graph, &roots, spotted))
+        .collect()
 }
 
 fn sum(graph: &Graph) -> u64 {

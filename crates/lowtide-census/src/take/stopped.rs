@@ -16,6 +16,7 @@ use lowtide_sys::stop::{HELD_AT_MOST, StopError, while_stopped_if};
 use super::behind;
 use crate::graph::walk;
 use crate::interpreter::Interpreter;
+use crate::meters::Meter;
 use crate::object::Heap;
 use crate::refusal::Refusal;
 use crate::source::{Direct, Whole};
@@ -35,7 +36,7 @@ pub(super) fn examine(
     mappings: &Mappings,
     interpreter: &Interpreter,
     look: &mut Look,
-) -> Result<(), Refusal> {
+) -> Result<Vec<Meter>, Refusal> {
     let mut learned = Learned::new(live, mappings);
     {
         let whole = Whole::new(&learned, mappings, u64::MAX);
@@ -45,6 +46,7 @@ pub(super) fn examine(
     }
     let mut held = Duration::ZERO;
     let mut before = None;
+    let mut meters = Vec::new();
     for nth in 1..=COPIES {
         let (copied, this_time) = copy(proc, pid, live, learned, interpreter)?;
         held += this_time;
@@ -55,7 +57,7 @@ pub(super) fn examine(
             Late::Read
         };
         let copied = copied.with_late(late);
-        super::examine(&copied, live, copied.mappings(), interpreter, look);
+        meters = super::examine(&copied, live, copied.mappings(), interpreter, look);
         let Some(heap) = &mut look.heap else {
             break;
         };
@@ -70,7 +72,7 @@ pub(super) fn examine(
         before = Some(heap.unaccounted);
         learned = copied.into_learned();
     }
-    Ok(())
+    Ok(meters)
 }
 
 /// Whether another copy would be no better. An object makes no sense if a thread was held in the midst of changing it, or

@@ -16,6 +16,7 @@ use crate::verdict::{Axis, Class, Meter, Verdict};
 use super::counts::{self, Beside};
 use super::driver::{self, drivers};
 use super::held;
+use super::lengths;
 use super::memory::{self, Pair};
 use super::objects;
 use super::seen::{grown, meets, was_cut_short};
@@ -79,6 +80,7 @@ pub(crate) fn of_run(run: &Run, verdict: &Verdict, series: &Series, context: &Co
             &examined,
             verdict.axis == Axis::Step,
         );
+        signs.holders = lengths::grown(run.holders(track.member.id));
         let counted = track.counted_objects(verdict.axis == Axis::Step);
         signs.object_growth =
             counted.and_then(|counted| objects::rise(counted, context, &signs.course));

@@ -9,6 +9,7 @@ mod driver;
 mod gather;
 mod held;
 mod hook;
+mod lengths;
 mod memory;
 mod objects;
 mod playbook;
@@ -71,6 +72,7 @@ fn explain(signs: Signs) -> Explanation {
         drivers: signs.drivers,
         memory: signs.memory,
         held: signs.held,
+        holders: signs.holders,
         objects: signs.object_growth,
     }
 }
@@ -157,6 +159,9 @@ pub struct Explanation {
     /// Who holds what came. None: no two censuses of the process, or nothing grew.
     #[serde(default)]
     pub held: Option<Held>,
+    /// Holders that became longer while they were read on every tick; the most bytes first.
+    #[serde(default)]
+    pub holders: Vec<HolderGrowth>,
     /// The objects that Python's collector tracks, where they rise steadily while it grows.
     #[serde(default)]
     pub objects: Option<ObjectGrowth>,
@@ -244,6 +249,36 @@ pub struct HeldLine {
     pub path: Vec<String>,
     /// What may end it, and which code may touch it, as candidates.
     pub facts: Vec<String>,
+}
+
+/// How a holder became longer, read on every tick since a census named it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HolderGrowth {
+    pub name: String,
+    /// Its type.
+    pub kind: String,
+    /// Its length at the first reading and at the last.
+    pub first: u64,
+    pub last: u64,
+    /// Slots that were filled then, where it had empty ones and has fewer now.
+    pub filled: Option<[u64; 2]>,
+    /// Items per unit with a 95 % interval; none where it fell, or began anew.
+    pub per_unit: Option<f64>,
+    pub low: Option<f64>,
+    pub high: Option<f64>,
+    /// `step`, or `minute` where steps are not known.
+    pub unit: String,
+    pub readings: u64,
+    /// Steps and seconds between the first reading and the last.
+    pub steps: Option<f64>,
+    pub seconds: f64,
+    /// Times that it had fewer items than before.
+    pub falls: u64,
+    /// Times that nothing was left of what it had before.
+    pub renewals: u64,
+    /// What came, if each item is worth what the census found on average.
+    pub bytes: Option<f64>,
+    pub says: String,
 }
 
 /// How the objects that Python's collector tracks became more.

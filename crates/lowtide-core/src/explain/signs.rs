@@ -13,7 +13,7 @@ use crate::units::show_bytes;
 use crate::verdict::{Axis, Bound, Class, Meter};
 
 use super::hook::Hook;
-use super::{BreakdownGrowth, Driver, Held, Memory, ObjectGrowth};
+use super::{BreakdownGrowth, Driver, Held, HolderGrowth, Memory, ObjectGrowth};
 
 /// Reserved space explains a growth from this share of it on: the judge asks for as much of an end.
 const FILLS: f64 = 0.9;
@@ -70,6 +70,8 @@ pub(crate) struct Signs {
     pub files: Option<Climb>,
     /// What Python's own objects say.
     pub objects: Option<ObjectsSign>,
+    /// Those that became longer, read on every tick.
+    pub holders: Vec<HolderGrowth>,
     /// The collector's own count of them, where it rises steadily.
     pub object_growth: Option<ObjectGrowth>,
     /// What clean-ups gave back, by part.
@@ -282,6 +284,7 @@ impl Signs {
             threads: None,
             files: None,
             objects: None,
+            holders: Vec::new(),
             object_growth: None,
             cleaned: BTreeMap::new(),
             roles: Vec::new(),

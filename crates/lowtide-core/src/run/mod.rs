@@ -8,6 +8,7 @@ mod choose;
 pub(crate) mod cleanups;
 mod death;
 mod decide;
+mod followed;
 mod glance;
 #[cfg(test)]
 pub(crate) mod guarded;
@@ -28,6 +29,8 @@ mod track;
 
 pub use death::KernelKill;
 pub use decide::Subject;
+pub use followed::HolderTrack;
+pub(crate) use followed::LengthAt;
 pub use glance::{Glance, Grows};
 pub use summary::{ProcessLine, RoleLine, Spread, Summary};
 pub use track::ProcessTrack;
@@ -47,6 +50,7 @@ use crate::verdict::Axis;
 use attempts::Attempts;
 use cleanups::Cleanups;
 use death::LastTicks;
+use followed::FollowedHolders;
 use looks::Looks;
 pub(crate) use looks::breakdowns_of;
 pub use looks::{LooksCost, Taken};
@@ -86,6 +90,7 @@ pub struct Run {
     late: u64,
     events: Vec<(Micros, EventKind, String)>,
     looks: Looks,
+    followed: FollowedHolders,
     attempts: Attempts,
     last_ticks: LastTicks,
     post_mortem: Option<PostMortem>,
@@ -182,6 +187,11 @@ impl Run {
                 }
             }
             Entry::Look(look) => self.looks.push(look, self.steps.at_look(look)),
+            Entry::Followed(followed) => self.followed.follow(followed),
+            Entry::Lengths(lengths) => {
+                let step = self.steps.current().map(|step| step as f64);
+                self.followed.push(lengths, step);
+            }
             Entry::Cleanup(cleanup) => self.cleanups.push(cleanup),
             Entry::Log { at, .. } => self.occurrences.logs.push(self.place(*at)),
             Entry::Record { .. } => {}
@@ -311,6 +321,7 @@ impl Run {
             moment.step = None;
         }
         self.occurrences.forget_steps();
+        self.followed.forget_steps();
     }
 
     fn place(&self, at: Micros) -> At {
@@ -450,6 +461,11 @@ impl Run {
     /// The looks into one process, oldest first.
     pub fn looks(&self, id: ProcId) -> &[Taken] {
         self.looks.of(id)
+    }
+
+    /// The holders of one process that were read on every tick.
+    pub fn holders(&self, id: ProcId) -> &[HolderTrack] {
+        self.followed.of(id)
     }
 
     /// Whose training loop it is, where the package or the output says so.

@@ -57,6 +57,14 @@ impl<T, const CAP: usize> Thin<T, CAP> {
         self.kept.iter().chain(&self.newest)
     }
 
+    /// Changes all that are kept.
+    pub(crate) fn each(&mut self, change: impl FnMut(&mut T)) {
+        self.kept
+            .iter_mut()
+            .chain(&mut self.newest)
+            .for_each(change);
+    }
+
     pub(crate) fn first(&self) -> Option<&T> {
         self.kept.first()
     }

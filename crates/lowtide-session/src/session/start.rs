@@ -106,7 +106,8 @@ pub fn attach(
     let command = guard
         .as_ref()
         .map_or(&job.command, |(_, takeover)| &takeover.command);
-    let watch = Watch::start(Plan::new(options, "attach", command)?, inbox, sampler)?;
+    let plan = Plan::new(options, "attach", command)?.since(job.began);
+    let watch = Watch::start(plan, inbox, sampler)?;
     let isolated = guard.as_ref().and_then(|_| Isolated::found(pid));
     let state = StateFile::new(job.cwd.as_deref(), command, Moment::of(job.began));
     let (guard, home) = match guard {

@@ -1,7 +1,8 @@
 //! Steps that nobody sends, and the counts of Python's collector, read from the watched process's own objects by a
-//! thread of its own: a search takes up to seconds, and a read waits while the process changes its mappings.
+//! thread of its own, and what is in the holders that a census named: a search takes up to seconds, and a read waits while the process changes its mappings.
 //! A tick asks, waits a few milliseconds, and takes what comes later with the next one.
 
+mod followed;
 mod schedule;
 
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -9,6 +10,7 @@ use std::time::Duration;
 
 use lowtide_census::{Counts, Follower, Refusal};
 use lowtide_core::entry::{Entry, EventKind};
+use lowtide_core::followed::{Followed, Lengths};
 use lowtide_core::inside::InsideReader;
 use lowtide_core::mark::{Mark, MarkSource};
 use lowtide_core::process::ProcId;
@@ -17,6 +19,8 @@ use lowtide_sys::proc::Proc;
 
 use super::Watch;
 use super::clock::Clock;
+use followed::FollowedHolders;
+pub(super) use followed::NewMeters;
 use schedule::{CountedAt, Schedule};
 
 /// How long a tick waits for the thread: a read takes less than one.
@@ -46,6 +50,10 @@ pub(super) struct Told {
     pub refusal: Option<(ProcId, Refusal)>,
     /// How it is with the steps, when that changes.
     pub news: Option<(ProcId, News)>,
+    /// Holders that are read from now on.
+    pub followed: Vec<Followed>,
+    /// What is in them.
+    pub lengths: Vec<Lengths>,
 }
 
 /// What a user would wonder about.
@@ -66,8 +74,8 @@ pub(super) struct InsideWatch {
 }
 
 impl InsideWatch {
-    /// None: no thread could be had; then nothing is read.
-    pub(super) fn start(clock: Clock) -> Option<InsideWatch> {
+    /// None: no thread could be had; then nothing is read. `meters` come from censuses.
+    pub(super) fn start(clock: Clock, meters: Receiver<NewMeters>) -> Option<InsideWatch> {
         let (ask, asked) = channel::<Ask>();
         let (tell, told) = channel();
         // Not joined: it ends with its last search, seconds after us at most.
@@ -75,8 +83,14 @@ impl InsideWatch {
             .name("inside".to_owned())
             .spawn(move || {
                 let mut mind = Mind::new(clock);
+                let mut holders = FollowedHolders::default();
                 for ask in asked {
-                    if tell.send(mind.read(ask)).is_err() {
+                    let mut told = mind.read(ask);
+                    let at = clock.now();
+                    let newer = meters.try_iter();
+                    told.followed = newer.filter_map(|one| holders.renew(one, at)).collect();
+                    told.lengths = holders.read(at);
+                    if tell.send(told).is_err() {
                         return;
                     }
                     mind.search(ask);
@@ -259,6 +273,12 @@ impl Watch {
             counted.extend(told.counts);
             if let Some(mark) = told.mark {
                 self.enter(Entry::Mark(mark));
+            }
+            for followed in told.followed {
+                self.enter(Entry::Followed(followed));
+            }
+            for lengths in told.lengths {
+                self.enter(Entry::Lengths(lengths));
             }
             if let Some((id, refusal)) = told.refusal {
                 self.tell_refusal(id, &refusal);

@@ -105,9 +105,12 @@ pub(super) struct Looks {
 }
 
 impl Looks {
-    /// None: no threads could be had; then there are no looks.
-    pub(super) fn start(examiners: Vec<Examiner>) -> Option<Looks> {
-        let schedule = Schedule::new(examiners.iter().map(Examiner::kind).collect());
+    /// None: no threads could be had; then there are no looks. `before`: how long the job had run already; `stops`:
+    /// censuses stop it.
+    pub(super) fn start(examiners: Vec<Examiner>, before: Micros, stops: bool) -> Option<Looks> {
+        let mut schedule = Schedule::new(examiners.iter().map(Examiner::kind).collect());
+        schedule.before = before;
+        schedule.census.stops = stops;
         let lanes: Option<Vec<Lane>> = examiners.into_iter().map(Lane::start).collect();
         let lanes = lanes?;
         Some(Looks { schedule, lanes })

@@ -18,7 +18,8 @@ mod verdicts;
 pub(crate) mod voice;
 
 use std::path::PathBuf;
-use std::time::Duration;
+use std::sync::mpsc::{Sender, channel};
+use std::time::{Duration, SystemTime};
 
 use anyhow::Result;
 use lowtide_core::entry::{Entry, EventKind, Exit, Header};
@@ -53,7 +54,7 @@ use clock::Clock;
 
 use glances::Due;
 use hooks::{HookEvent, Hooks};
-use inside::InsideWatch;
+use inside::{InsideWatch, NewMeters};
 use looks::{CensusExaminer, Looks, Reached, Target};
 use probe::{Ask, Probe};
 
@@ -149,6 +150,8 @@ pub struct Plan {
     looks: LookInside,
     probe: bool,
     no_command: bool,
+    /// How long the job has run already.
+    before: Micros,
 }
 
 impl Plan {
@@ -191,7 +194,17 @@ impl Plan {
             looks: options.looks,
             probe: options.probe,
             no_command: options.no_command,
+            before: Micros(0),
         })
+    }
+
+    /// Of a job that began at this moment.
+    pub(crate) fn since(self, began: SystemTime) -> Plan {
+        let before = began.elapsed().unwrap_or_default();
+        Plan {
+            before: Micros::from_seconds(before.as_secs_f64()),
+            ..self
+        }
     }
 
     pub fn clock(&self) -> Clock {
@@ -227,6 +240,7 @@ impl Watch {
             looks,
             probe,
             no_command,
+            before,
         } = plan;
         let looks_inside = looks != LookInside::Off;
         let steps = StepReader::of_job(&header.command);
@@ -245,6 +259,7 @@ impl Watch {
                 })
             })
             .transpose()?;
+        let (meters, new_meters) = channel();
         Ok(Watch {
             run,
             sampler,
@@ -255,9 +270,11 @@ impl Watch {
             teller,
             clock,
             looks: looks_inside
-                .then(|| Looks::start(examiners(looks)))
+                .then(|| Looks::start(examiners(looks, meters), before, looks == LookInside::Stop))
                 .flatten(),
-            inside: looks_inside.then(|| InsideWatch::start(clock)).flatten(),
+            inside: looks_inside
+                .then(|| InsideWatch::start(clock, new_meters))
+                .flatten(),
             attached,
             probe: probe.then(Probe::default),
             sample: Sample::default(),
@@ -612,11 +629,13 @@ fn program_of(command: &[String]) -> Vec<String> {
 }
 
 /// Everybody who can look into a process from here.
-fn examiners(looks: LookInside) -> Vec<looks::Examiner> {
+fn examiners(looks: LookInside, meters: Sender<NewMeters>) -> Vec<looks::Examiner> {
     let proc = || Proc::at("/proc").ok();
     let mappings = proc().map(|proc| looks::Examiner::Light(Box::new(MappingExaminer { proc })));
     let stop = looks == LookInside::Stop;
-    let census =
-        proc().map(|proc| looks::Examiner::Census(Box::new(CensusExaminer { proc, stop })));
+    let census = proc().map(|proc| {
+        let examiner = CensusExaminer { proc, stop, meters };
+        looks::Examiner::Census(Box::new(examiner))
+    });
     mappings.into_iter().chain(census).collect()
 }

@@ -175,7 +175,7 @@ fn taken(proc: &Proc, pid: u32, stop: bool) -> Result<Look> {
         at: Micros::from_seconds(since.unwrap_or_default().as_secs_f64()),
         why: LookWhy::Asked,
     };
-    let look = take(proc, ProcId { pid, start }, &options);
+    let look = take(proc, ProcId { pid, start }, &options).map(|census| census.look);
     look.map_err(|refusal| refused(proc, pid, &refusal).into())
 }
 

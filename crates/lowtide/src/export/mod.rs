@@ -2,6 +2,7 @@
 //! sample, per mark, per process, per cgroup, per part of a look: [`rows`] and `looks` make them from
 //! entries, [`table`] and [`parquet`] write them.
 
+mod holders;
 mod looks;
 pub mod parquet;
 pub mod rows;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 use lowtide_core::entry::Entry;
+use lowtide_core::followed::Followed;
 use lowtide_core::mark::{LoopObject, Mark, MarkSource, Phase};
 use lowtide_core::meter::{METERS, Meter, MeterInfo, Unit};
 use lowtide_core::process::{Member, ProcId, Role};
@@ -11,9 +12,9 @@ use lowtide_core::sample::{Basis, Cgroup, Pressure, Reading, Sample};
 use lowtide_core::units::{Bytes, Micros};
 use lowtide_recording::RecordingError;
 
-use super::looks;
 use super::table::ColumnType::{Bool, Float, Int, Text, Time};
 use super::table::{Cell, Column, Table};
+use super::{holders, looks};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum What {
@@ -29,6 +30,8 @@ pub enum What {
     Cgroups,
     /// One row per part of a look: where the bytes of a process are, by every breakdown
     Looks,
+    /// One row per holder per tick: how many items it has, since a census named it
+    Holders,
     /// One row per part of a clean-up: what it gave back
     Cleanups,
     /// One row per number that the training loop logged
@@ -163,6 +166,7 @@ impl What {
             What::Node => NODE.to_vec(),
             What::Cgroups => CGROUPS.to_vec(),
             What::Looks => looks::LOOKS.to_vec(),
+            What::Holders => holders::HOLDERS.to_vec(),
             What::Cleanups => looks::CLEANUPS.to_vec(),
             What::Logs => looks::LOGS.to_vec(),
             What::Records => looks::RECORDS.to_vec(),
@@ -190,6 +194,10 @@ pub fn fill(
             }
             (Entry::Mark(mark), What::Marks) => now.mark(mark, table)?,
             (Entry::Look(look), What::Looks) => looks::look(now.when(look.at), look, table)?,
+            (Entry::Lengths(lengths), What::Holders) => {
+                let named = now.followed.get(&lengths.id);
+                holders::lengths(now.when(lengths.at), named, lengths, table)?;
+            }
             (Entry::Cleanup(cleanup), What::Cleanups) => {
                 looks::cleanup(now.when(cleanup.at), cleanup, table)?;
             }
@@ -214,6 +222,7 @@ struct Now {
     phase: Option<Phase>,
     watched: Option<ProcId>,
     processes: BTreeMap<ProcId, Seen>,
+    followed: BTreeMap<ProcId, Followed>,
 }
 
 #[derive(Default)]
@@ -233,6 +242,9 @@ impl Now {
                 self.processes.entry(member.id).or_default().member = Some(member.clone());
             }
             Entry::Watch { id, .. } => self.watched = Some(*id),
+            Entry::Followed(followed) => {
+                self.followed.insert(followed.id, followed.clone());
+            }
             Entry::Mark(mark) => {
                 self.step = mark.step.or(self.step);
                 self.phase = mark.phase.or(self.phase);

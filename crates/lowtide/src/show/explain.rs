@@ -2,7 +2,8 @@
 //! how to confirm it, and what it is not.
 
 use lowtide_core::explain::{
-    BreakdownGrowth, Candidate, Driver, Explanation, Held, Memory, Moment, PartGrowth, Statement,
+    BreakdownGrowth, Candidate, Driver, Explanation, Held, HolderGrowth, Memory, Moment,
+    PartGrowth, Statement,
 };
 use lowtide_core::judge::words::percent;
 use lowtide_core::text::shown;
@@ -59,6 +60,7 @@ pub(crate) fn render(
     if let Some(held) = &explanation.held {
         page.held(held);
     }
+    page.holders(&explanation.holders);
     if let Some(memory) = &explanation.memory {
         page.memory(memory);
     }
@@ -111,6 +113,9 @@ pub(crate) fn short(explanation: &Explanation, style: Style) -> String {
         for fact in held.facts.iter().take(FACTS) {
             line("", fact);
         }
+    }
+    if let Some(holder) = explanation.holders.first() {
+        line("longer", &holder.says);
     }
     if let Some(candidate) = explanation.candidates.first() {
         let text = format!("{} {}", candidate.id, candidate.title);
@@ -204,6 +209,17 @@ impl Page {
         }
         for note in &held.notes {
             self.led("    note: ", note);
+        }
+    }
+
+    fn holders(&mut self, holders: &[HolderGrowth]) {
+        if holders.is_empty() {
+            return;
+        }
+        self.title("What got longer");
+        self.line("holders that a census named, read again on every tick");
+        for holder in holders {
+            self.bullet(&holder.says);
         }
     }
 

@@ -109,6 +109,8 @@ fn suspects(found: &Explanation) -> impl Iterator<Item = (String, String)> {
         let says = std::iter::once(plain(&line.says)).chain(facts);
         ("who holds it".to_owned(), says.collect())
     });
+    let longer = found.holders.iter().take(HELD);
+    let longer = longer.map(|holder| ("what got longer".to_owned(), plain(&holder.says)));
     let memory = found.memory.iter().flat_map(|memory| &memory.breakdowns);
     let bytes = memory.filter_map(grown);
     let causes = found.candidates.iter().map(|candidate| {
@@ -119,6 +121,7 @@ fn suspects(found: &Explanation) -> impl Iterator<Item = (String, String)> {
     drivers
         .chain(objects)
         .chain(held)
+        .chain(longer)
         .chain(bytes)
         .chain(causes)
 }

@@ -5,12 +5,14 @@
 //! the census before. What it will cost is known beforehand, from the blocks of small objects that the last look at its
 //! mappings counted, or from the objects that its collector tracks. It has to
 //! fit what the budget has saved up, or what the first minute will have paid for: then a run of 60 s has two to
-//! compare where they are cheap, and one of hours has them whatever they cost. All that looks spent counts in that, and
+//! compare where they are cheap, and one of hours has them whatever they cost, as has one that had run for long when it
+//! was attached to. All that looks spent counts in that, and
 //! nothing that it spends counts for them. And its own memory may count against
 //! the job's limit, so it has to be a small part of what is left below that.
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::mpsc::Sender;
 use std::time::Duration;
 
 use lowtide_census::{CensusOptions, Refusal, take};
@@ -20,6 +22,7 @@ use lowtide_core::sample::{Gap, GapWhy};
 use lowtide_core::units::{Bytes, Micros};
 use lowtide_sys::proc::{Proc, status};
 
+use super::super::inside::NewMeters;
 use super::schedule::{BUDGET, GREW_BYTES, ON_LOAN, PATIENCE, Seen, Target};
 
 /// Seconds of a core for each object, before one was measured: 5.0 for the 1.67 million of torch and transformers, on a
@@ -34,14 +37,18 @@ const PACES: std::ops::RangeInclusive<f64> = 0.5e-6..=20e-6;
 const FOR_EACH_TRACKED: u64 = 4;
 /// Bytes that a process holds for each object, where nobody counted: 1.5 million in 300 MB of torch without tensors.
 const HELD_FOR_EACH: u64 = 200;
-/// What a census keeps for each object while it lasts, in tables and copies of the pages that they are in: 521 MB at most
-/// for those 1.67 million.
-const MEMORY: u64 = 320;
+/// What a census keeps for each object while it lasts, in tables and copies of the pages that they are in: 515 MB at most
+/// for 1.43 million of torch and transformers (`bench/census/run.py`), and 870 MB with a stop.
+const MEMORY: u64 = 360;
+const MEMORY_STOPPED: u64 = 610;
 /// It may take this share of the headroom.
 const OF_HEADROOM: f64 = 0.1;
 /// One that costs no more than this is taken when start-up is over, before anything grew: a third of what a
 /// minute pays, and what a plain program of 40,000 objects takes.
 const CHEAP: f64 = 0.2;
+/// A job that runs for long pays at once: the budget is a share of its time, not of ours. As much as the dearest census
+/// that is usual takes, so that nobody who attaches again and again is a burden.
+pub(super) const BEFORE: Micros = Micros(600_000_000);
 /// It ends after so many times what it is expected to take, ...
 const SLACK: f64 = 3.0;
 /// ... not before this, ...
@@ -56,13 +63,16 @@ const REMEMBERED: usize = 256;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Money {
     pub now: Micros,
+    /// What the job had run before it was watched, as far as that counts.
+    pub before: Micros,
     /// Seconds of a core that all looks have cost.
     pub spent: f64,
 }
 
 impl Money {
     fn pays(self, cost: f64, seen: &Seen, within_budget: bool) -> bool {
-        let has = |until: Micros| until.seconds() * BUDGET.0 - self.spent >= cost;
+        let time = |until: Micros| until.seconds() + self.before.seconds();
+        let has = |until: Micros| time(until) * BUDGET.0 - self.spent >= cost;
         // Right after one there is nothing to compare: what is lent is not spent on that.
         let lends = seen.last.is_none() || seen.pause(self.now) >= PATIENCE;
         has(self.now) || lends && !within_budget && has(self.now.max(ON_LOAN))
@@ -95,6 +105,8 @@ impl fmt::Display for Spared {
 /// What the schedule knows of censuses.
 #[derive(Debug, Default)]
 pub(super) struct Census {
+    /// `--looks stop`.
+    pub stops: bool,
     /// Seconds of a core for each object, as last measured.
     pace: Option<f64>,
     /// Objects that the last census of a process found.
@@ -125,7 +137,8 @@ impl Census {
 
     /// Whether the memory that it takes is a small part of what is left; if not, that is to be told.
     pub(super) fn has_room(&mut self, target: &Target, headroom: Option<f64>) -> bool {
-        let takes = self.objects(target).saturating_mul(MEMORY);
+        let each = if self.stops { MEMORY_STOPPED } else { MEMORY };
+        let takes = self.objects(target).saturating_mul(each);
         let Some(headroom) = headroom.filter(|left| takes as f64 > OF_HEADROOM * left) else {
             return true;
         };
@@ -208,6 +221,8 @@ pub(in crate::watch) struct CensusExaminer {
     pub proc: Proc,
     /// `--looks stop`.
     pub stop: bool,
+    /// Who reads its holders again on every tick.
+    pub meters: Sender<NewMeters>,
 }
 
 impl Examine for CensusExaminer {
@@ -220,7 +235,10 @@ impl Examine for CensusExaminer {
             why,
         };
         let before = self.held(id);
-        let mut look = take(&self.proc, id, &asked).map_err(|refusal| gap(id, &refusal))?;
+        let census = take(&self.proc, id, &asked).map_err(|refusal| gap(id, &refusal))?;
+        // Nobody reads them where no thread could be had for that.
+        let _ = self.meters.send((id, census.meters));
+        let mut look = census.look;
         look.name_the_largest();
         // It was read meanwhile.
         let both = before.zip(self.held(id));

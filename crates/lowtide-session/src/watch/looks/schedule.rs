@@ -192,7 +192,9 @@ pub(super) struct Schedule {
     spent: Vec<LooksSpent>,
     /// A look that somebody wants soon, by examiner.
     pub asked: Vec<Option<LookWhy>>,
-    census: Census,
+    pub census: Census,
+    /// How long the job had run before it was watched.
+    pub before: Micros,
     /// What each process of the tree held when its own start-up was over.
     began: BTreeMap<ProcId, (Micros, Bytes)>,
 }
@@ -361,7 +363,11 @@ impl Schedule {
     ) -> bool {
         let began = self.began.get(&target.id).map(|(_, held)| *held);
         let spent = self.total().cpu.seconds();
-        let money = census::Money { now, spent };
+        let money = census::Money {
+            now,
+            before: self.before.min(census::BEFORE),
+            spent,
+        };
         target.python
             && self.is_looked_into(target.id)
             && self.census.is_wanted(seen, target, began, money)

@@ -97,6 +97,9 @@ fn explained(explanation: &Explanation) -> Vec<Fact> {
     if let Some(held) = explanation.held.iter().flat_map(|held| &held.lines).next() {
         facts.push(Fact::Says(held.says.clone()));
     }
+    if let Some(holder) = explanation.holders.first() {
+        facts.push(Fact::Says(holder.says.clone()));
+    }
     let memory = explanation.memory.iter();
     for growth in memory.flat_map(|memory| &memory.breakdowns) {
         let grown = growth.parts.iter().filter(|part| part.grew > 0.0);

@@ -45,12 +45,14 @@ struct Watched {
     objects: u64,
     pace: f64,
     headroom: Option<f64>,
+    before: Micros,
 }
 
 impl Watched {
     /// The seconds at which a census is taken, and what all of them cost.
     fn times(&self, seconds: u64, held: impl Fn(u64) -> u64) -> (Vec<u64>, f64) {
         let mut schedule = Schedule::new(vec![Kind::Census]);
+        schedule.before = self.before;
         let (mut times, mut cost) = (Vec::new(), 0.0);
         for second in 0..seconds {
             let now = Micros(second * 1_000_000);
@@ -71,6 +73,7 @@ const SMALL: Watched = Watched {
     objects: 40_000,
     pace: 3e-6,
     headroom: None,
+    before: Micros(0),
 };
 /// torch and transformers.
 const LARGE: Watched = Watched {
@@ -101,6 +104,24 @@ fn hours_have_some_of_a_large_one_within_the_budget() {
     assert!(times.last() > Some(&9000), "{times:?}");
     assert!(cost <= 0.01 * 4.0 * 3600.0, "{cost}");
     assert!(LARGE.times(240, leaks).0.is_empty());
+}
+
+/// Its time pays, not ours: who attaches to a job of hours has not to wait for as long again.
+#[test]
+fn one_that_had_run_for_long_is_gone_over_within_the_first_minute() {
+    let long = |seconds: u64| Watched {
+        before: Micros(seconds * 1_000_000),
+        ..LARGE
+    };
+    let (times, _) = long(24 * 3600).times(240, leaks);
+    assert!(times.first() < Some(&60), "{times:?}");
+    assert!(long(60).times(240, leaks).0.is_empty());
+    // A day is not paid for at once.
+    let (times, cost) = long(24 * 3600).times(3600, leaks);
+    assert!(
+        cost <= 0.01 * (3600.0 + BEFORE.seconds()),
+        "{cost}: {times:?}"
+    );
 }
 
 #[test]
@@ -135,6 +156,14 @@ fn its_own_memory_is_a_small_part_of_the_headroom_or_it_is_not_taken() {
     };
     assert!(tight(0.99).times(600, leaks).0.is_empty());
     assert!(!tight(1.01).times(600, leaks).0.is_empty());
+    // With a stop all of it is copied.
+    let mut stopped = Census {
+        stops: true,
+        ..Census::default()
+    };
+    let target = python(500_000_000, Some(13_333));
+    assert!(!stopped.has_room(&target, Some(takes * 10.0 * 1.5)));
+    assert!(stopped.has_room(&target, Some(takes * 10.0 * 1.8)));
     // Below the limit nothing is left.
     let over = Watched {
         headroom: Some(-5e6),
@@ -166,7 +195,7 @@ fn that_it_is_not_taken_is_told_once() {
     assert_eq!(
         said,
         [
-            "no census of 7: it would take about 128 MB, more than a tenth of the 1.00 GB that are left below the limit; \
+            "no census of 7: it would take about 144 MB, more than a tenth of the 1.00 GB that are left below the limit; \
              who holds what grows is not known"
         ]
     );
