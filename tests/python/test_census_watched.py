@@ -90,7 +90,7 @@ def seconds(program, recording):
 
 @needs_limit
 def test_a_census_that_would_take_much_of_what_is_left_is_not_taken_and_that_is_said_once(program, tmp_path):
-    """150,000 objects are 48 MB: more than a tenth of what is left below 400 MB."""
+    """150,000 objects are 54 MB: more than a tenth of what is left below 400 MB."""
     end, group = tmp_path / "end", Group(400)
     job = Job(tmp_path, [sys.executable, KEEPS, end, "150000"], program, group=group)
     said = r"no census of \d+: it would take about [\d.]+ MB, more than a tenth of the [\d.]+ MB that are left"
