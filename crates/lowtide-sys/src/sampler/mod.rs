@@ -566,10 +566,11 @@ mod tests {
     #[test]
     fn a_worker_whose_number_is_below_its_parents_is_a_worker() {
         let fixture = Fixture::new();
-        let trainer = Fake::new(900, 1, &["python", "train.py"]);
+        // Above what any kernel numbers: this process is left out, and it may have any number below.
+        let trainer = Fake::new(5_000_900, 1, &["python", "train.py"]);
         let worker = Fake {
-            pid: 40,
-            parent: 900,
+            pid: 5_000_040,
+            parent: trainer.pid,
             start: trainer.start + 1,
             ..trainer.clone()
         };
@@ -580,12 +581,16 @@ mod tests {
         }
         let mut sampler = Sampler::new(Options {
             proc: fixture.root().to_owned(),
-            ..Options::new(vec![900])
+            ..Options::new(vec![trainer.pid])
         })
         .unwrap();
         let mut sample = Sample::default();
         sampler.tick(Micros(1_000_000), &mut sample).unwrap();
         let roles: Vec<(u32, Role)> = sampler.members().map(|m| (m.id.pid, m.role)).collect();
-        assert_eq!(roles, [(40, Role::LoaderWorker), (900, Role::Trainer)]);
+        let expected = [
+            (worker.pid, Role::LoaderWorker),
+            (trainer.pid, Role::Trainer),
+        ];
+        assert_eq!(roles, expected);
     }
 }
