@@ -88,7 +88,7 @@ export function explanation(found, moves) {
   }
   if (found.holders.length > 0) {
     cards.push(card("What got longer", "Holders that a census named, read again on every tick.",
-      el("ul", {}, ...found.holders.map((h) => el("li", {}, h.says)))));
+      el("ul", {}, ...found.holders.map((h) => el("li", {}, h.says, h.facts.length > 0 && el("ul", {}, ...h.facts.map((f) => el("li", {}, f))))))));
   }
   const likely = found.candidates.map((c) => el("article", { class: "candidate" },
     el("h3", {}, c.title, el("span", { class: "id" }, c.id)), meter(c.score, `fits to ${percent(c.score)}`),

@@ -336,8 +336,12 @@ type Holder = {
 };
 /** How a holder became longer, read on every tick since a census named it. */
 type HolderGrowth = {
+  /** Times that it was not there, or could not be told. */
+  absences: number;
   /** What came, if each item is worth what the census found on average. */
   bytes: number | null;
+  /** What may end it, and which code may touch it, as candidates. */
+  facts: string[];
   /** Times that it had fewer items than before. */
   falls: number;
   /** Slots that were filled at the first reading and at the last, where it had empty ones and has fewer now. */

@@ -31,12 +31,15 @@ fn main() {
             json!({"name": holder.name, "kind": holder.kind, "address": holder.address, "length": holder.length})
         });
         println!("{}", json!({"holders": holders.collect::<Vec<_>>()}));
-        census.meters
+        (census.interpreter, census.meters)
     };
-    let mut meters = Meters::open(&proc, id, census()).expect("meters");
+    let (interpreter, all) = census();
+    let again = Proc::at("/proc").expect("/proc");
+    let mut meters = Meters::open(again, id, interpreter, all).expect("meters");
     for line in stdin().lock().lines() {
         if line.expect("a line") == "census" {
-            meters.renew(census());
+            let (interpreter, all) = census();
+            meters.renew(interpreter, all);
             continue;
         }
         let began = Instant::now();

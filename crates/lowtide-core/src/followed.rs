@@ -11,6 +11,9 @@ use crate::units::{Bytes, Micros};
 pub struct Followed {
     pub at: Micros,
     pub id: ProcId,
+    /// Which list this is: a reading says the same number. One may be lost with a part of a recording.
+    #[serde(default)]
+    pub list: u64,
     pub holders: Vec<FollowedHolder>,
 }
 
@@ -30,6 +33,9 @@ pub struct FollowedHolder {
 pub struct Lengths {
     pub at: Micros,
     pub id: ProcId,
+    /// Of [`Followed`].
+    #[serde(default)]
+    pub list: u64,
     /// In the order of [`Followed`]; none where a holder was not there, or could not be told.
     pub readings: Vec<Option<HolderReading>>,
 }
@@ -38,7 +44,7 @@ pub struct Lengths {
 pub struct HolderReading {
     /// How many items it has.
     pub length: u64,
-    /// How many it has room for before it takes more memory for them; the `maxlen` of a deque.
+    /// The size of its table; the `maxlen` of a deque.
     #[serde(default)]
     pub capacity: Option<u64>,
     /// How many of its slots have something, where it was seen to have empty ones.

@@ -4,7 +4,7 @@
 //! ```text
 //! lengths = head count reading*
 //! ```
-//! `head` is a row (time, pid, start), each reading a row of its own, against what the same place of the same process had
+//! `head` is a row (time, pid, start, list), each reading a row of its own, against what the same place of the same process had
 //! before. One that did not change is an empty mask, followed by how many further ones did not change either.
 
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ const MOST: usize = 256;
 /// Processes whose readings are remembered; the next one begins anew, and so do all.
 const PROCESSES: usize = 16;
 
-const HEAD: usize = 3;
+const HEAD: usize = 4;
 const HEAD_UNITS: [u64; HEAD] = [1; HEAD];
 const ROW: usize = 4;
 const ROW_UNITS: [u64; ROW] = [1; ROW];
@@ -71,8 +71,13 @@ impl State {
         if count > MOST {
             return Err(Malformed);
         }
-        let Lengths { at, id, readings } = lengths;
-        let head = [Some(at.0), Some(id.pid.into()), Some(id.start)];
+        let Lengths {
+            at,
+            id,
+            list,
+            readings,
+        } = lengths;
+        let head = [Some(at.0), Some(id.pid.into()), Some(id.start), Some(*list)];
         put_row(out, &HEAD_UNITS, &mut self.head, head);
         put_varint(out, count as u64);
         let rows = self.rows(*id, count);
@@ -97,7 +102,7 @@ impl State {
     pub(crate) fn take(&mut self, input: &mut Input) -> Result<(ProcId, usize), Malformed> {
         take_row(input, &HEAD_UNITS, &mut self.head)?;
         let count = input.length()?;
-        let [Some(_), Some(pid), Some(start)] = self.head else {
+        let [Some(_), Some(pid), Some(start), Some(_)] = self.head else {
             return Err(Malformed);
         };
         let pid = u32::try_from(pid).map_err(|_| Malformed)?;
@@ -127,6 +132,7 @@ impl State {
         Some(Lengths {
             at: Micros(self.head[0]?),
             id,
+            list: self.head[3]?,
             readings: self.rows.get(&id)?.iter().map(reading).collect(),
         })
     }
@@ -155,6 +161,7 @@ mod tests {
         (0..u64::MAX, 0..20u32, 0..3u64, readings).prop_map(|(at, pid, start, readings)| Lengths {
             at: Micros(at),
             id: ProcId { pid, start },
+            list: at % 5,
             readings,
         })
     }
@@ -199,6 +206,7 @@ mod tests {
             let lengths = Lengths {
                 at: Micros(1_000_000 * second),
                 id: ProcId { pid: 7, start: 9 },
+                list: 3,
                 readings: (0..32).map(|nth| Some(reading(nth))).collect(),
             };
             writer.put(&mut bytes, &lengths).unwrap();

@@ -522,6 +522,7 @@ fn growing(steps: u64, total_steps: Option<u64>) -> Vec<Entry> {
             entries.push(Entry::Lengths(Lengths {
                 at: second(n),
                 id,
+                list: 1,
                 readings: vec![Some(reading(n)), Some(slots)],
             }));
         }
@@ -577,7 +578,12 @@ fn followed(id: ProcId, at: Micros) -> Followed {
         each: Some(Bytes(2_000_000)),
     };
     let holders = ["train.CACHE", "train.images"].map(holder).to_vec();
-    Followed { at, id, holders }
+    Followed {
+        at,
+        id,
+        list: 1,
+        holders,
+    }
 }
 
 fn reading(length: u64) -> HolderReading {

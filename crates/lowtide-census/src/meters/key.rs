@@ -12,8 +12,8 @@ pub(super) enum Key {
     Text(String),
     Number(i64),
     Tuple(Vec<Key>),
-    /// A class, a function, an object that a program made: those are keys for what they are, and live as long as what
-    /// they stand for.
+    /// A class, a function, a member of an enumeration: those are keys for what they are, and stay. Other objects are
+    /// freed, and the next one may be where they were.
     Itself {
         address: u64,
         class: u64,
@@ -39,8 +39,9 @@ impl Key {
             let parts = items.map(|item| Key::within(heap, item, deep.checked_sub(1)?));
             return parts.collect::<Option<Vec<Key>>>().map(Key::Tuple);
         }
-        let lives = class.is_heap() || class.is_type() || class.name == "function";
-        (lives || heap.is_none(key)).then_some(Key::Itself {
+        let is_member = || heap.bases(&class).iter().any(|base| base.name == "Enum");
+        let stays = class.is_type() || class.name == "function" || heap.is_none(key);
+        (stays || is_member()).then_some(Key::Itself {
             address: key,
             class: class.address,
         })

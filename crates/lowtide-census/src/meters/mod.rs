@@ -18,6 +18,7 @@ use lowtide_core::process::ProcId;
 use lowtide_core::units::Bytes;
 use lowtide_sys::memory::{Deadline, Live, Memory};
 use lowtide_sys::proc::Proc;
+use lowtide_sys::signal::start_time;
 
 use crate::frames::{Frame, Frames};
 use crate::graph::Graph;
@@ -25,7 +26,7 @@ use crate::holders::{Roots, Spotted};
 use crate::interpreter::Interpreter;
 use crate::object::{Heap, Memo};
 use crate::refusal::Refusal;
-use crate::source::{Near, Source};
+use crate::source::{Direct, Near, Source};
 use old::Items;
 use size::{Form, none_in};
 use way::{Ground, Running, Way};
@@ -120,6 +121,7 @@ fn followed(holder: &Holder) -> FollowedHolder {
 /// The meters of one process.
 pub struct Meters {
     pub id: ProcId,
+    proc: Proc,
     memory: Live,
     interpreter: Interpreter,
     memo: Memo,
@@ -128,13 +130,19 @@ pub struct Meters {
 }
 
 impl Meters {
-    pub fn open(proc: &Proc, id: ProcId, all: Vec<Meter>) -> Result<Meters, Refusal> {
-        let memory = Live::open(proc, id.pid, Deadline::none())
+    /// Those of a census, with the interpreter that it found.
+    pub fn open(
+        proc: Proc,
+        id: ProcId,
+        interpreter: Interpreter,
+        all: Vec<Meter>,
+    ) -> Result<Meters, Refusal> {
+        let memory = Live::open(&proc, id.pid, Deadline::none())
             .map_err(|errno| Refusal::of(errno, "/proc/PID/pagemap"))?;
-        let interpreter = Interpreter::find(proc, id.pid, &memory)?;
-        let frames = Frames::new(&crate::source::Direct(&memory), &interpreter);
+        let frames = Frames::new(&Direct(&memory), &interpreter);
         Ok(Meters {
             id,
+            proc,
             memory,
             interpreter,
             memo: Memo::default(),
@@ -144,15 +152,13 @@ impl Meters {
     }
 
     /// Takes over those of a newer census; of the others the ones that are still there, as far as there is room.
-    pub fn renew(&mut self, newer: Vec<Meter>) {
-        // Types and code may have been freed since they were learnt.
+    pub fn renew(&mut self, interpreter: Interpreter, newer: Vec<Meter>) {
+        // Types and code may have been freed since they were learnt, and the process be another program.
         self.memo.forget();
-        self.frames.forget();
+        self.frames = Frames::new(&Direct(&self.memory), &interpreter);
+        self.interpreter = interpreter;
         let old = std::mem::replace(&mut self.all, newer);
-        let is_new = |meter: &Meter| {
-            let names = self.all.iter().map(|one| &one.holder.name);
-            !names.into_iter().any(|name| *name == meter.holder.name)
-        };
+        let is_new = |meter: &Meter| !self.all.iter().any(|one| one.way == meter.way);
         let old: Vec<Meter> = old.into_iter().filter(is_new).collect();
         let came = self.all.len();
         self.all.extend(old);
@@ -170,8 +176,15 @@ impl Meters {
         &self.all
     }
 
-    /// What is in each now; none where it is not there, or could not be told.
+    /// What is in each now; none where it is not there, or could not be told. A process that ended, or is another program
+    /// by now, is refused.
     pub fn read(&mut self) -> Result<Vec<Option<HolderReading>>, Refusal> {
+        if start_time(&self.proc, self.id.pid) != Some(self.id.start) {
+            return Err(Refusal::Gone);
+        }
+        if (self.interpreter.counts(&Direct(&self.memory))).is_none() {
+            return Err(Refusal::NotPython);
+        }
         let readings = read_all(
             &Near::new(&self.memory),
             &self.interpreter,
@@ -229,8 +242,14 @@ fn read_all<S: Source>(
                 moved |= first.is_some() || second.is_some();
                 continue;
             };
-            let last = meter.way.go(&ground, &now);
-            if first.container == second.container && last == Some(second.container) {
+            // A list that a hot loop makes anew comes back to its place, and was a part of another one in between: with
+            // another length.
+            let last = meter.read(&ground, &now);
+            let is_same = |last: Read| {
+                let length = last.reading.length == second.reading.length;
+                length && last.container == second.container
+            };
+            if first.container == second.container && last.is_some_and(is_same) {
                 *found = Some(meter.told(&heap, second));
             } else {
                 moved = true;

@@ -100,17 +100,20 @@ fn filled<S: Source>(
     }
     let empty = match form {
         Form::List | Form::Tuple => {
-            let (first, length) = heap.row(object)?;
+            let (first, now) = heap.row(object)?;
+            (now == length).then_some(())?;
             let items = heap.source.words(first, usize::try_from(length).ok()?)?;
             items.iter().filter(|item| **item == none).count() as u64
         }
         Form::Dict => {
-            let mut empty = 0;
+            let (mut empty, mut seen) = (0, 0);
             heap.find_placed(object, SLOTS, |_, _, value| {
                 empty += u64::from(value == none);
+                seen += 1;
                 None::<()>
             });
-            empty
+            // It ends early where memory cannot be read, or where too many places are used.
+            (seen == length).then_some(empty)?
         }
         Form::Set | Form::Deque | Form::Cache => return None,
     };

@@ -69,7 +69,7 @@ impl Job {
             why: LookWhy::Asked,
         };
         let census = take(&proc, id, &options).unwrap();
-        Meters::open(&proc, id, census.meters).unwrap()
+        Meters::open(proc, id, census.interpreter, census.meters).unwrap()
     }
 }
 
@@ -237,7 +237,8 @@ fn the_next_census_adds_what_came_and_keeps_what_is_there() {
     let newer = newer
         .into_iter()
         .filter(|meter| meter.holder.name != "__main__.x");
-    meters.renew(newer.collect());
+    let interpreter = job.meters().interpreter;
+    meters.renew(interpreter, newer.collect());
     let names: Vec<&str> = (meters.all().iter())
         .map(|meter| meter.holder.name.as_str())
         .filter(|name| name.starts_with("__main__."))
@@ -245,4 +246,29 @@ fn the_next_census_adds_what_came_and_keeps_what_is_there() {
     assert_eq!(names.len(), 2, "{names:?}");
     assert_eq!(length(&mut meters, "__main__.z"), Some(70));
     assert_eq!(length(&mut meters, "__main__.x"), Some(50));
+}
+
+/// The next generator is where the last one was, and has another list in the same place.
+#[test]
+fn a_variable_is_one_of_its_own_function() {
+    let first = "exec('def first():\\n rows = things(50)\\n yield\\n rows')";
+    let other = "exec('def other():\\n pending = things(30)\\n yield\\n pending')";
+    let mut job = Job::start(&format!("{first}; {other}; g = first(); next(g)"));
+    let mut meters = job.meters();
+    let name = "rows in __main__.g";
+    assert_eq!(length(&mut meters, name), Some(50));
+    job.does("g = other(); next(g)");
+    assert_eq!(length(&mut meters, name), None);
+    job.does("g = first(); next(g)");
+    assert_eq!(length(&mut meters, name), Some(50));
+}
+
+/// A set that grows has another table, and leaves what was in its first one where it was.
+#[test]
+fn members_of_sets_are_not_followed() {
+    let job = Job::start("o = Owner(); o.rows = things(50); s = {o}; del o");
+    let meters = job.meters();
+    let names = meters.all().iter().map(|meter| meter.holder.name.as_str());
+    let of_set: Vec<&str> = names.filter(|name| name.contains("rows")).collect();
+    assert!(of_set.is_empty(), "{of_set:?}");
 }

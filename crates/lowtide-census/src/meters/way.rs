@@ -4,9 +4,11 @@
 
 use std::cell::Cell;
 use std::collections::HashSet;
+use std::fmt;
 
 use super::key::Key;
 use crate::frames::{Frame, Frames};
+use crate::holders;
 use crate::object::{Class, Heap, TYPE};
 use crate::source::Source;
 
@@ -35,6 +37,24 @@ enum Root {
 struct Leg {
     by: By,
     class: u64,
+    /// Of the function or generator that it leads from: another one in its place has other variables.
+    code: Option<u64>,
+}
+
+/// Where something was last: a shorter way to it, and no part of the way.
+#[derive(Clone, Default)]
+struct Hint(Cell<u64>);
+
+impl PartialEq for Hint {
+    fn eq(&self, _: &Hint) -> bool {
+        true
+    }
+}
+
+impl fmt::Debug for Hint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0.get())
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -44,7 +64,7 @@ enum By {
     /// In an object's dictionary or beside it.
     Attribute(Key),
     /// A dictionary's value, and where it stood.
-    Entry(Key, Cell<u64>),
+    Entry(Key, Hint),
     /// Of a list or tuple.
     Item(u64),
     OfDeque(u64),
@@ -104,8 +124,9 @@ impl Way {
                 }
                 _ => (ground.how(frame, from, *to)?, *to),
             };
+            let code = frame.is_none().then(|| ground.code_of(from)).flatten();
             let class = class(to)?;
-            legs.push(Leg { by, class });
+            legs.push(Leg { by, class, code });
             at += 1;
         }
         Some(Way { root, legs })
@@ -139,6 +160,9 @@ impl Way {
             }
         };
         for leg in legs {
+            if leg.code.is_some() && ground.code_of(at) != leg.code {
+                return None;
+            }
             at = ground.next(at, &leg.by)?;
             is_of(at, leg.class).then_some(())?;
         }
@@ -159,7 +183,7 @@ impl<S: Source> Ground<'_, '_, S> {
                 (value == to).then_some((key, place))
             });
             if let Some((key, place)) = found {
-                return Some(By::Entry(Key::of(heap, key)?, Cell::new(place)));
+                return Some(By::Entry(Key::of(heap, key)?, Hint(Cell::new(place))));
             }
         }
         if (class.is_list() || class.is_tuple())
@@ -176,7 +200,18 @@ impl<S: Source> Ground<'_, '_, S> {
         {
             return Some(By::Variable(place));
         }
-        (self.attribute(from, to)).or_else(|| self.word(&class, from, to))
+        // A small set has its members in itself, and leaves them there when it grows.
+        let by_word = || (!self.is_set(&class)).then(|| self.word(&class, from, to))?;
+        self.attribute(from, to).or_else(by_word)
+    }
+
+    /// What a function or generator runs.
+    fn code_of(&self, object: u64) -> Option<u64> {
+        let class = self.heap.type_of(object)?;
+        match class.name.as_str() {
+            "function" => holders::code_of(self.heap, object),
+            _ => Some(self.frame_of(&class, object)?.code.address),
+        }
     }
 
     fn attribute(&self, from: u64, to: u64) -> Option<By> {
@@ -206,7 +241,7 @@ impl<S: Source> Ground<'_, '_, S> {
                 found.map(|(_, value)| *value)
             }
             By::Entry(key, place) => {
-                let here = heap.entry_at(from, place.get());
+                let here = heap.entry_at(from, place.0.get());
                 if let Some((at, value)) = here
                     && key.is(heap, at)
                 {
@@ -215,7 +250,7 @@ impl<S: Source> Ground<'_, '_, S> {
                 let found = heap.find_placed(from, SEARCHED, |place, at, value| {
                     key.is(heap, at).then_some((place, value))
                 })?;
-                place.set(found.0);
+                place.0.set(found.0);
                 Some(found.1)
             }
             By::Item(place) => heap.item_at(from, *place),
@@ -240,6 +275,12 @@ impl<S: Source> Ground<'_, '_, S> {
             "frame" => self.frames.of_object(self.heap, object),
             _ => None,
         }
+    }
+
+    fn is_set(&self, class: &Class) -> bool {
+        let bases = self.heap.bases(class);
+        let is = |name: &str| bases.iter().any(|base| base.name == name);
+        is("set") || is("frozenset")
     }
 
     fn is_deque(&self, class: &Class) -> bool {

@@ -55,6 +55,8 @@ pub struct Census {
     pub look: Look,
     /// Of those that can be gone to again.
     pub meters: Vec<Meter>,
+    /// What they are read with.
+    pub interpreter: Interpreter,
 }
 
 /// Goes over all objects of a process. One that ends meanwhile gives an error, never a part as if it were the whole.
@@ -87,7 +89,11 @@ pub fn take(proc: &Proc, id: ProcId, options: &CensusOptions) -> Result<Census, 
         let (work, wall) = (look.cost.cpu, look.cost.wall);
         look.missing.push(Missing::TimeRanOut { work, wall });
     }
-    Ok(Census { look, meters })
+    Ok(Census {
+        look,
+        meters,
+        interpreter,
+    })
 }
 
 /// The lists that an interpreter is known by are taken apart while its collector goes over old objects, which takes a

@@ -80,7 +80,7 @@ pub(crate) fn of_run(run: &Run, verdict: &Verdict, series: &Series, context: &Co
             &examined,
             verdict.axis == Axis::Step,
         );
-        signs.holders = lengths::grown(run.holders(track.member.id));
+        signs.holders = lengths::grown(run.holders(track.member.id), run.looks(track.member.id));
         let counted = track.counted_objects(verdict.axis == Axis::Step);
         signs.object_growth =
             counted.and_then(|counted| objects::rise(counted, context, &signs.course));

@@ -1,7 +1,9 @@
 //! How the holders that are read on every tick became longer: by how much with every step, whether one ever got shorter,
 //! and whether what was in it went. Facts, as the censuses are; no verdict follows from them.
 
-use crate::run::{HolderTrack, LengthAt};
+use crate::census;
+use crate::look::Holder;
+use crate::run::{HolderTrack, LengthAt, Taken};
 use crate::stats;
 use crate::units::{grouped, show_bytes, show_duration};
 
@@ -11,15 +13,27 @@ use super::HolderGrowth;
 const LEAST: u64 = 5;
 /// Holders that are told of: nobody reads further.
 const LINES: usize = 8;
+/// An item whose worth is not known is taken for this much: a small object.
+const ITEM: f64 = 100.0;
 /// One that got longer by less than this share of what the first one did, in bytes, is left out.
 const MATTERS: f64 = 0.01;
 /// What a reading is off by along steps: it comes up to a step before or after the mark that it is set against.
 const OFF: f64 = 1.0;
 
-/// Those that became longer, or have more slots filled; the most bytes first.
-pub(super) fn grown(tracks: &[HolderTrack]) -> Vec<HolderGrowth> {
+/// Those that became longer, or have more slots filled; the most bytes first. The newest census among `looks` says what may
+/// end each, and which code may touch it.
+pub(super) fn grown(tracks: &[HolderTrack], looks: &[Taken]) -> Vec<HolderGrowth> {
+    let heaps = looks
+        .iter()
+        .rev()
+        .filter_map(|taken| taken.look.heap.as_ref());
+    let known: Vec<&Holder> = heaps.flat_map(|heap| &heap.holders).collect();
     let mut grown: Vec<HolderGrowth> = tracks.iter().filter_map(growth).collect();
-    let weight = |one: &HolderGrowth| one.bytes.unwrap_or(one.last as f64 - one.first as f64);
+    for one in &mut grown {
+        let found = known.iter().find(|holder| holder.name == one.name);
+        one.facts = found.map_or_else(Vec::new, |holder| census::facts(holder));
+    }
+    let weight = |one: &HolderGrowth| one.bytes.unwrap_or((one.last - one.first) as f64 * ITEM);
     grown.sort_by(|a, b| weight(b).total_cmp(&weight(a)));
     let most = grown.first().map_or(0.0, weight);
     grown.retain(|one| weight(one) >= MATTERS * most);
@@ -31,16 +45,18 @@ fn growth(track: &HolderTrack) -> Option<HolderGrowth> {
     let (first, last) = (track.moments.first()?, track.moments.last()?);
     let readings = track.moments.count();
     let filled = track.filled.filter(|[first, last]| last > first);
-    if readings < LEAST || last.length <= first.length && filled.is_none() {
+    let more = match (last.length.checked_sub(first.length)?, filled) {
+        (0, Some([first, last])) => last - first,
+        (0, None) => return None,
+        (more, _) => more,
+    };
+    if readings < LEAST {
         return None;
     }
-    let more = match filled {
-        Some([first, last]) if track.moments.first()?.length == track.moments.last()?.length => {
-            last - first
-        }
-        _ => last.length.saturating_sub(first.length),
-    };
-    let steps = first.step.zip(last.step);
+    // Steps may be known some seconds later than the first reading: they count where most readings have one.
+    let stepped: Vec<f64> = track.moments.iter().filter_map(|one| one.step).collect();
+    let most = 2 * stepped.len() > track.moments.iter().count();
+    let steps = stepped.first().copied().zip(last.step).filter(|_| most);
     let steps = steps
         .map(|(first, last)| last - first)
         .filter(|steps| *steps > 0.0);
@@ -58,9 +74,11 @@ fn growth(track: &HolderTrack) -> Option<HolderGrowth> {
         steps,
         seconds: last.seconds - first.seconds,
         falls: track.falls,
+        absences: track.absences,
         renewals: track.renewals,
         bytes: (track.holder.each).map(|each| each.as_f64() * more as f64),
         says: String::new(),
+        facts: Vec::new(),
     };
     // Where it fell, or began anew, one pace says nothing.
     if track.falls == 0 && track.renewals == 0 && last.length > first.length {
@@ -109,7 +127,7 @@ fn says(growth: &HolderGrowth) -> String {
         _ => format!("{} -> {}", grouped(growth.first), grouped(growth.last)),
     };
     if let Some(bytes) = growth.bytes.filter(|bytes| *bytes >= 1.0) {
-        says += &format!(", about {}", show_bytes(bytes));
+        says += &format!(", about {} more", show_bytes(bytes));
     }
     let over = match growth.steps {
         Some(1.0) => "1 step".to_owned(),
@@ -131,7 +149,12 @@ fn says(growth: &HolderGrowth) -> String {
         1 => "; once nothing was left of what it had".to_owned(),
         times => format!("; {} times nothing was left of what it had", grouped(times)),
     };
-    says + "; " + &fell + &anew
+    let absent = match growth.absences {
+        0 => String::new(),
+        1 => "; once it was not there".to_owned(),
+        times => format!("; {} times it was not there", grouped(times)),
+    };
+    says + "; " + &fell + &anew + &absent
 }
 
 /// `1.000`, `12.0`, `1,204`.
@@ -157,6 +180,11 @@ mod tests {
 
     /// Read once a second, of a loop with five steps a second (or none that is told).
     fn told(steps: bool, readings: impl Fn(u64) -> [HolderReading; 2]) -> Vec<String> {
+        told_from(if steps { 0 } else { u64::MAX }, readings)
+    }
+
+    /// With steps from this second on.
+    fn told_from(known: u64, readings: impl Fn(u64) -> [HolderReading; 2]) -> Vec<String> {
         let mut run = Run::new();
         let holder = |name: &str| FollowedHolder {
             name: name.to_owned(),
@@ -166,11 +194,12 @@ mod tests {
         run.apply(&Entry::Followed(Followed {
             at: Micros(0),
             id: ID,
+            list: 0,
             holders: vec![holder("train.CACHE"), holder("train.other")],
         }));
         for second in 0..=240 {
             let at = Micros(second * 1_000_000);
-            if steps {
+            if second >= known {
                 run.apply(&Entry::Mark(Mark {
                     at,
                     step: Some(5 * second),
@@ -180,9 +209,15 @@ mod tests {
             }
             let readings = readings(second).map(Some).to_vec();
             let id = ID;
-            run.apply(&Entry::Lengths(Lengths { at, id, readings }));
+            let list = 0;
+            run.apply(&Entry::Lengths(Lengths {
+                at,
+                id,
+                list,
+                readings,
+            }));
         }
-        let grown = grown(run.holders(ID));
+        let grown = grown(run.holders(ID), run.looks(ID));
         grown.into_iter().map(|growth| growth.says).collect()
     }
 
@@ -201,7 +236,7 @@ mod tests {
         assert_eq!(
             told_by_steps,
             [
-                "train.CACHE (list): +1.000 a step (95 % interval 0.999 to 1.001), 400 -> 1,600, about 1.20 GB; it never \
+                "train.CACHE (list): +1.000 a step (95 % interval 0.999 to 1.001), 400 -> 1,600, about 1.20 GB more; it never \
                  got shorter in 241 readings over 1,200 steps"
             ]
         );
@@ -209,10 +244,20 @@ mod tests {
         assert_eq!(
             told_by_time,
             [
-                "train.CACHE (list): +300.0 a minute (95 % interval 300.0 to 300.0), 400 -> 1,600, about 1.20 GB; it never \
+                "train.CACHE (list): +300.0 a minute (95 % interval 300.0 to 300.0), 400 -> 1,600, about 1.20 GB more; it never \
                  got shorter in 241 readings over 4m 00s"
             ]
         );
+    }
+
+    #[test]
+    fn steps_that_are_known_a_little_later_count() {
+        let told = told_from(20, |second| [of(400 + 5 * second), of(30)]);
+        let says = &told[0];
+        assert!(says.contains(": +1.000 a step ("), "{says}");
+        assert!(says.ends_with("in 241 readings over 1,100 steps"), "{says}");
+        let few = told_from(150, |second| [of(400 + 5 * second), of(30)]);
+        assert!(few[0].contains(": +300.0 a minute ("), "{few:?}");
     }
 
     #[test]
@@ -221,7 +266,7 @@ mod tests {
         assert_eq!(
             teeth,
             [
-                "train.CACHE (list): 10 -> 50, about 40.0 MB; it got shorter 4 times in 241 readings over 1,200 steps"
+                "train.CACHE (list): 10 -> 50, about 40.0 MB more; it got shorter 4 times in 241 readings over 1,200 steps"
             ]
         );
         // Emptied and filled again between two readings, it was never seen shorter.
@@ -233,7 +278,7 @@ mod tests {
         assert_eq!(
             anew,
             [
-                "train.CACHE (list): 400 -> 640, about 240 MB; it never got shorter in 241 readings over 1,200 steps; 4 times \
+                "train.CACHE (list): 400 -> 640, about 240 MB more; it never got shorter in 241 readings over 1,200 steps; 4 times \
                  nothing was left of what it had"
             ]
         );
@@ -248,7 +293,7 @@ mod tests {
         assert_eq!(
             told(true, |second| [of(30), slots(second)]),
             [
-                "train.other (list): 12 -> 252 of 663 slots filled, about 240 MB; it never got shorter in 241 readings over \
+                "train.other (list): 12 -> 252 of 663 slots filled, about 240 MB more; it never got shorter in 241 readings over \
                  1,200 steps"
             ]
         );

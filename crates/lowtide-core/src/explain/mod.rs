@@ -276,9 +276,13 @@ pub struct HolderGrowth {
     pub falls: u64,
     /// Times that nothing was left of what it had before.
     pub renewals: u64,
+    /// Times that it was not there, or could not be told.
+    pub absences: u64,
     /// What came, if each item is worth what the census found on average.
     pub bytes: Option<f64>,
     pub says: String,
+    /// What may end it, and which code may touch it, as candidates.
+    pub facts: Vec<String>,
 }
 
 /// How the objects that Python's collector tracks became more.

@@ -73,8 +73,9 @@ impl HolderTrack {
 #[derive(Clone, Debug, Default)]
 struct OfProcess {
     tracks: Vec<HolderTrack>,
-    /// Which of them the readings are of, in order; none for those beyond the bound.
+    /// Which of them the readings of a list are of, in order; none for those beyond the bound.
     order: Vec<Option<usize>>,
+    list: u64,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -90,12 +91,11 @@ impl FollowedHolders {
         let process = self.by.entry(followed.id).or_default();
         let mut order: Vec<Option<usize>> = Vec::new();
         for holder in &followed.holders {
-            // By name: an address is used again. Two of one name are told apart by their order.
-            let is_it = |(nth, track): &(usize, &HolderTrack)| {
-                let same = track.holder.name == holder.name && track.holder.kind == holder.kind;
-                same && !order.contains(&Some(*nth))
-            };
-            let known = process.tracks.iter().enumerate().find(is_it);
+            // By name: an address is used again. Which of two that have one name is which, nobody knows.
+            let is_it = |one: &FollowedHolder| one.name == holder.name && one.kind == holder.kind;
+            let is_alone = followed.holders.iter().filter(|one| is_it(one)).count() == 1;
+            let mut tracks = process.tracks.iter().enumerate();
+            let known = tracks.rfind(|(_, track)| is_alone && is_it(&track.holder));
             let place = match known.map(|(nth, _)| nth) {
                 Some(nth) => {
                     process.tracks[nth].holder = holder.clone();
@@ -110,6 +110,7 @@ impl FollowedHolders {
             order.push(place);
         }
         process.order = order;
+        process.list = followed.list;
     }
 
     /// Readings without their names (a damaged recording) say nothing.
@@ -117,7 +118,8 @@ impl FollowedHolders {
         let Some(process) = self.by.get_mut(&lengths.id) else {
             return;
         };
-        if process.order.len() != lengths.readings.len() {
+        let is_it = process.list == lengths.list;
+        if !is_it || process.order.len() != lengths.readings.len() {
             return;
         }
         let seconds = lengths.at.seconds();
@@ -159,6 +161,7 @@ mod tests {
         Followed {
             at: Micros(0),
             id: ID,
+            list: names.len() as u64,
             holders: names.iter().map(|name| holder(name)).collect(),
         }
     }
@@ -173,6 +176,7 @@ mod tests {
         Lengths {
             at: Micros(second * 1_000_000),
             id: ID,
+            list: lengths.len() as u64,
             readings: lengths.iter().map(|one| one.map(reading)).collect(),
         }
     }
@@ -215,6 +219,24 @@ mod tests {
         assert_eq!((teeth.falls, teeth.renewals), (19, 20));
         assert!(rising.moments.iter().count() <= MOMENTS + 2);
         assert_eq!(rising.moments.count(), 200);
+        // The next census may have them the other way round: neither goes on in the other.
+        all.follow(&followed(&["a", "a"]));
+        all.push(&lengths(200, &[Some(5), Some(201)]), None);
+        assert_eq!(all.of(ID).len(), 4);
+        assert_eq!(all.of(ID)[0].moments.count(), 200);
+    }
+
+    /// Damage may take a list, and leave the readings of it.
+    #[test]
+    fn readings_of_a_list_that_was_lost_are_left_out() {
+        let mut all = FollowedHolders::default();
+        all.follow(&followed(&["a", "b"]));
+        let of_another = Lengths {
+            list: 9,
+            ..lengths(1, &[Some(10), Some(7)])
+        };
+        all.push(&of_another, None);
+        assert!(all.of(ID).iter().all(|track| track.moments.count() == 0));
     }
 
     #[test]

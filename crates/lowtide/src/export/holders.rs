@@ -28,7 +28,7 @@ pub(crate) fn lengths(
     lengths: &Lengths,
     table: &mut dyn Table,
 ) -> Result<()> {
-    let names = named.filter(|named| named.holders.len() == lengths.readings.len());
+    let names = named.filter(|named| named.list == lengths.list);
     let names = names.iter().flat_map(|named| &named.holders);
     for (holder, reading) in names.zip(&lengths.readings) {
         let Some(reading) = reading else { continue };

@@ -116,6 +116,11 @@ pub(crate) fn short(explanation: &Explanation, style: Style) -> String {
     }
     if let Some(holder) = explanation.holders.first() {
         line("longer", &holder.says);
+        // Two censuses have said it already.
+        let is_new = explanation.held.is_none();
+        for fact in holder.facts.iter().take(FACTS).filter(|_| is_new) {
+            line("", fact);
+        }
     }
     if let Some(candidate) = explanation.candidates.first() {
         let text = format!("{} {}", candidate.id, candidate.title);
@@ -220,6 +225,9 @@ impl Page {
         self.line("holders that a census named, read again on every tick");
         for holder in holders {
             self.bullet(&holder.says);
+            for fact in &holder.facts {
+                self.led("      ", fact);
+            }
         }
     }
 
