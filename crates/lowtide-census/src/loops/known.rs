@@ -17,6 +17,8 @@ pub(super) enum Sort {
     /// The class of bars itself, not one of them.
     BarClass,
     Torch,
+    /// A module of Python's.
+    Imported,
 }
 
 /// Name and beginning of the module, nearest class first. What a class is made from is asked in this order, too:
@@ -61,7 +63,7 @@ impl Known {
 
 fn sort<S: Source>(heap: &Heap<'_, S>, class: &Class) -> Option<Sort> {
     if !class.is_heap() {
-        return None;
+        return (class.name == "module").then_some(Sort::Imported);
     }
     heap.bases(class).iter().find_map(|base| {
         let mut named = CLASSES

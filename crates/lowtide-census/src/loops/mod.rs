@@ -8,6 +8,7 @@
 mod bar;
 mod clocks;
 mod drawn;
+mod imports;
 mod known;
 mod lightning;
 mod loader;
@@ -23,6 +24,7 @@ use crate::interpreter::Interpreter;
 use crate::object::{Heap, Memo};
 use crate::source::{Chunks, Near, Source};
 use crate::walk::List;
+use imports::Imports;
 use known::{Known, Sort};
 pub(crate) use under_way::Watch;
 
@@ -49,6 +51,7 @@ pub(crate) struct Found {
     bars: Vec<u64>,
     /// torch is there.
     torch: bool,
+    imports: Option<Imports>,
 }
 
 impl Found {
@@ -111,6 +114,12 @@ pub(crate) fn search<M: Memory>(memory: &M, interpreter: &Interpreter, memo: &Me
                     found.torch = true;
                     continue;
                 }
+                Sort::Imported => {
+                    if found.imports.is_none() {
+                        found.imports = Imports::of(&heap, object);
+                    }
+                    continue;
+                }
             };
             if kept.len() < MOST && !kept.contains(&object) {
                 kept.push(object);
@@ -140,7 +149,7 @@ pub(crate) fn read(
         passes,
         training: model::is_training(&heap, &found.models),
         clocks: (found.clocks.as_ref()).map(|clocks| clocks::read(&heap, clocks)),
-        optimizes: found.torch.then(|| is_any(&heap, &found.optimizers)),
+        optimizes: optimizes(&heap, found),
         loader_lengths: lengths
             .filter_map(|loader| loader::read(&heap, *loader)?.length)
             .collect(),
@@ -170,6 +179,13 @@ fn twice<S: Source, T: PartialEq>(heap: &Heap<'_, S>, read: impl Fn() -> Option<
         before = again;
     }
     None
+}
+
+/// None where there is no torch.
+fn optimizes<S: Source>(heap: &Heap<'_, S>, found: &Found) -> Option<bool> {
+    let imports = found.imports.as_ref();
+    let came = || imports.is_some_and(|imports| imports.have_torch(heap));
+    (found.torch || came()).then(|| is_any(heap, &found.optimizers))
 }
 
 fn is_any<S: Source>(heap: &Heap<'_, S>, objects: &[u64]) -> bool {

@@ -13,7 +13,7 @@ const TEXT: u64 = 1 << 28;
 const DICT: u64 = 1 << 29;
 const TYPE: u64 = 1 << 31;
 
-const C_TYPES: [(&str, u64); 13] = [
+const C_TYPES: [(&str, u64); 14] = [
     ("type", TYPE),
     ("object", 0),
     ("NoneType", 0),
@@ -27,6 +27,7 @@ const C_TYPES: [(&str, u64); 13] = [
     ("set", 0),
     ("range", 0),
     ("weakref.ReferenceType", 0),
+    ("module", 0),
 ];
 
 impl World {
@@ -140,6 +141,17 @@ impl World {
             .collect();
         let keys = self.keys(&entries, 1);
         self.of("dict", &[entries.len() as u64, 0, keys, 0])
+    }
+
+    /// `sys`, which knows what was imported.
+    #[cfg(test)]
+    pub(super) fn sys(&mut self, imported: &[&str]) {
+        let none = self.none();
+        let modules: Vec<(&str, u64)> = imported.iter().map(|name| (*name, none)).collect();
+        let (name, modules) = (self.text("sys"), self.dict(&modules));
+        let names = self.dict(&[("__name__", name), ("modules", modules)]);
+        let sys = self.of("module", &[names, 0, 0, 0, 0]);
+        self.tracked.push(sys);
     }
 
     /// One whose keys others share.

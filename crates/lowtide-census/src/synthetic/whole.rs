@@ -123,6 +123,20 @@ fn numbers_of_one_and_two_digits_are_read_and_longer_ones_are_not() {
     }
 }
 
+/// Also where nothing of it was there when objects were gone over.
+#[test]
+fn torch_is_known_by_what_was_imported() {
+    for kind in KINDS {
+        for (imported, optimizes) in [(&["os", "re"][..], None), (&["os", "torch"], Some(false))] {
+            let mut world = World::new(kind);
+            world.class("Rows", "__main__", &[]);
+            world.sys(imported);
+            let inside = seen(&world.finish()).unwrap().inside;
+            assert_eq!(inside.optimizes, optimizes, "{kind:?}");
+        }
+    }
+}
+
 /// An interpreter that has begun and has nothing yet.
 #[test]
 fn one_without_any_class_may_pass() {

@@ -143,11 +143,15 @@ impl InsideReader {
         let is_done = own.is_some_and(|word| self.is_done(&word, inside, at));
         let own = own.filter(|word| !self.is_over(word, at));
         let anybody = first(anybody).unwrap_or(Word::Nothing);
-        self.seeks = self.moves_alone(&anybody, inside, at) || is_done;
+        // torch came after the search that found what was told.
+        let came = inside.optimizes == Some(false) && self.told.is_some();
+        self.seeks = self.moves_alone(&anybody, inside, at) || is_done || came;
         let place = match (own, inside.optimizes, &inside.clocks) {
             (Some(word), ..) => word,
             (None, Some(true), Some(_)) => self.by_clock(anybody, inside, at),
-            _ => anybody,
+            // There is a witness that cannot be heard.
+            (None, Some(true), None) => Word::Unsure,
+            (None, ..) => anybody,
         };
         let Word::At(place) = place else {
             self.lost.get_or_insert(at);
