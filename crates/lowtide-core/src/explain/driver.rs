@@ -171,18 +171,20 @@ fn is_tied(best: &Try, other: &Try, rest: f64, worth: f64) -> bool {
     likelihood < needed.ln() || is_the_same(best, other)
 }
 
-/// Time runs with the steps until the pace changes.
+/// Time runs with the steps until the pace changes, and with epochs that are too short for anybody to look into one.
 fn is_the_same(a: &Try, b: &Try) -> bool {
+    let short = |t: &Try| 2 * different(&t.units) > t.units.len();
+    let rounds = |t: &Try| t.name == "step" || t.name == "epoch" && short(t);
     let smooth = |t: &Try| matches!(t.name, "time" | "step" | "new-example");
-    if a.name == b.name || !(smooth(a) && smooth(b)) {
+    let (of, steps) = if rounds(a) { (b, a) } else { (a, b) };
+    let by_time = of.name == "time" && rounds(steps);
+    if a.name == b.name || !(by_time || smooth(a) && smooth(b)) {
         return false;
     }
-    let (of, steps) = if a.name == "step" { (b, a) } else { (a, b) };
     stats::fit(&of.units, &steps.units).is_some_and(|fit| {
         let apart = of.units.iter().zip(&steps.units);
         let squares: f64 = apart.map(|(u, s)| (s - fit.at(*u)).powi(2)).sum();
         let apart = (squares / steps.units.len() as f64).sqrt();
-        let by_time = of.name == "time" && steps.name == "step";
         fit.explained > SAME || by_time && apart <= WITHIN_A_STEP
     })
 }

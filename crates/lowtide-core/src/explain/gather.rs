@@ -44,7 +44,13 @@ pub(crate) fn of_series(verdict: &Verdict, series: &Series, context: &Context) -
 }
 
 /// A recording.
-pub(crate) fn of_run(run: &Run, verdict: &Verdict, series: &Series, context: &Context) -> Signs {
+pub(crate) fn of_run(
+    run: &Run,
+    verdict: &Verdict,
+    (series, taken): (&Series, &Series),
+    context: &Context,
+) -> Signs {
+    let what_was_taken = examined(taken, context);
     let examined = examined(series, context);
     let id = verdict.process.as_ref().and_then(|process| process.id);
     let track = id.and_then(|id| run.process(id));
@@ -52,8 +58,8 @@ pub(crate) fn of_run(run: &Run, verdict: &Verdict, series: &Series, context: &Co
     signs.recorded = true;
     signs.drivers = drivers(
         verdict,
-        series,
-        &examined,
+        taken,
+        &what_was_taken,
         driver::CountedBeside {
             occurrences: Some(&run.occurrences),
             held: track.map(|track| &track.kept),

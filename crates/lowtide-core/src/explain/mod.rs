@@ -37,11 +37,12 @@ pub fn of_series(verdict: &Verdict, series: &Series, context: &Context) -> Expla
     explain(gather::of_series(verdict, series, context))
 }
 
-/// The explanation of a run's verdict, and who holds what grew.
+/// The explanation of a run's verdict, and who holds what grew. `series` are what was judged, and what of it was taken:
+/// processes that share memory grow where they share less of it, too.
 pub(crate) fn of_run(
     run: &Run,
     verdict: &Verdict,
-    series: &Series,
+    series: (&Series, &Series),
     context: &Context,
 ) -> (Explanation, Vec<Suspect>) {
     let signs = gather::of_run(run, verdict, series, context);

@@ -162,7 +162,12 @@ impl Run {
     pub(crate) fn decided_and_explained(&self) -> (Verdict, &Series, Subject, Explanation) {
         let (mut verdict, series, subject) = self.decided();
         let context = self.context(self.limit_override.or(self.limit.as_ref().map(|l| l.bytes)));
-        let (explanation, suspects) = explain::of_run(self, &verdict, series, &context);
+        let taken = match subject {
+            Subject::Role(role) => self.roles.get(role).map(|role| &role.by_itself),
+            _ => None,
+        };
+        let taken = taken.map_or(series, |taken| self.series_of(taken));
+        let (explanation, suspects) = explain::of_run(self, &verdict, (series, taken), &context);
         verdict.suspects = suspects;
         (verdict, series, subject, explanation)
     }

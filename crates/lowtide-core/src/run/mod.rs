@@ -272,7 +272,7 @@ impl Run {
             highest_above = highest_above.max(above);
             by_role[track.member.role.index()]
                 .get_or_insert_default()
-                .add(reading, above);
+                .add(track, reading, above);
             if let Some(bytes) = reading.gpu {
                 *gpu.get_or_insert(0.0) += bytes.as_f64();
             }
@@ -312,7 +312,8 @@ impl Run {
             own.chain(track.gpu.as_mut())
                 .chain(track.objects.as_deref_mut())
         });
-        let roles = self.roles.values_mut().map(|role| &mut role.lines);
+        let roles =
+            (self.roles.values_mut()).flat_map(|role| [&mut role.lines, &mut role.by_itself]);
         let rest = std::iter::once(&mut self.tree).chain(self.gpu.as_mut());
         for lines in own.chain(roles).chain(rest) {
             lines.step = BothAxes::default().step;

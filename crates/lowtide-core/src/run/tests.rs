@@ -321,6 +321,61 @@ fn a_bar_before_the_callback_does_not_hide_a_leak() {
     assert_eq!(run.verdict().verdict, Class::Leak);
 }
 
+/// What two workers share with their trainer becomes their own over time, and that is seen when their share is read
+/// once a minute: 100 MB at once, twice. They keep 1 MB a step each.
+#[test]
+fn what_is_no_longer_shared_is_nothing_that_steps_keep() {
+    const SHARED: f64 = 300.0 * MB;
+    let mut run = Run::new();
+    for (pid, role) in [
+        (1, Role::Trainer),
+        (2, Role::LoaderWorker),
+        (3, Role::LoaderWorker),
+    ] {
+        run.apply(&member(pid, role));
+    }
+    let anon = |n: u64| SHARED + n as f64 * MB;
+    for n in 0..300_u64 {
+        let at = Micros(n * 1_000_000);
+        run.apply(&Entry::Mark(Mark {
+            at,
+            step: Some(n),
+            geometry: Some(EPOCH),
+            ..Mark::default()
+        }));
+        let worker = |pid| {
+            let looked = n / 60 * 60;
+            let own = 50.0 * MB * (looked.clamp(60, 180) / 60) as f64;
+            let kept = anon(looked) - SHARED;
+            Reading {
+                pss: Some(Pss {
+                    anon: Bytes((own + kept) as u64),
+                    rss_anon: Bytes(anon(looked) as u64),
+                    ..Pss::default()
+                }),
+                ..reading(pid, anon(n), 0.0)
+            }
+        };
+        let readings = vec![reading(1, SHARED, 0.0), worker(2), worker(3)];
+        let held = readings.iter().map(|one| own_share(one).0).sum();
+        run.apply(&Entry::Sample(Sample {
+            seq: n,
+            at,
+            readings,
+            tree: TreeSum {
+                held: Bytes(held),
+                ..TreeSum::default()
+            },
+            ..Sample::default()
+        }));
+    }
+    let (_, _, subject, explanation) = run.decided_and_explained();
+    assert_eq!(subject, Subject::Role("loader-worker"));
+    let step = &explanation.drivers[0];
+    assert_eq!(step.name, "step");
+    assert!((step.per_unit - 2.0 * MB).abs() < 0.02 * MB, "{step:?}");
+}
+
 /// A trainer that loads 400 MB in four looks, keeps some bytes with each, and forks a worker at the
 /// fourth, which then reads all of it. Hundreds of looks follow, of which few are kept.
 fn forks_a_reader(keeps: f64) -> Run {

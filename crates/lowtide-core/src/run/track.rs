@@ -2,7 +2,7 @@
 
 use crate::point::Point;
 use crate::process::Member;
-use crate::sample::Reading;
+use crate::sample::{Pss, Reading};
 use crate::series::{Bucket, Series};
 use crate::units::{Bytes, Micros};
 use crate::verdict::{Axis, Meter};
@@ -124,16 +124,18 @@ impl BothAxes {
 pub(super) struct Together {
     count: usize,
     own: f64,
+    by_itself: f64,
     rss: f64,
     above: f64,
 }
 
 impl Together {
     /// `above` is how far it may have stood above this reading: hardly all at the same moment.
-    pub(super) fn add(&mut self, reading: &Reading, above: f64) {
+    pub(super) fn add(&mut self, track: &ProcessTrack, reading: &Reading, above: f64) {
         self.count += 1;
         self.above = self.above.max(above);
         self.own += own_share(reading).as_f64();
+        self.by_itself += track.by_itself(reading);
         self.rss += reading.rss().as_f64();
     }
 }
@@ -143,6 +145,9 @@ impl Together {
 pub(super) struct RoleTrack {
     /// What they add to an honest sum.
     pub lines: BothAxes,
+    /// The same without what they share less of as time goes: that is seen in stairs, where somebody looked carefully, and
+    /// is nothing that their steps took.
+    pub by_itself: BothAxes,
     /// Most that lived at a time, and what they showed then.
     pub most: usize,
     pub rss_of_most: f64,
@@ -152,6 +157,7 @@ pub(super) struct RoleTrack {
 impl RoleTrack {
     pub(super) fn push(&mut self, together: &Together, moment: &StepMoment) {
         self.lines.push_up_to(together.own, together.above, moment);
+        self.by_itself.push(together.by_itself, moment);
         if together.count >= self.most {
             self.most = together.count;
             self.rss_of_most = together.rss;
@@ -217,6 +223,8 @@ pub struct ProcessTrack {
     pub peak: Bytes,
     pub first: Option<Reading>,
     pub last: Option<Reading>,
+    /// The first time that its share was read.
+    careful: Option<Pss>,
     /// What its parent held at the look that saw it first: what a fork begins with.
     pub(crate) inherited: Option<Inherited>,
     pub(super) lines: BothAxes,
@@ -241,6 +249,7 @@ impl ProcessTrack {
             peak: Bytes::ZERO,
             first: None,
             last: None,
+            careful: None,
             inherited: None,
             lines: BothAxes::default(),
             gpu: None,
@@ -270,6 +279,7 @@ impl ProcessTrack {
         self.peak = self.peak.max(reading.peak);
         self.first.get_or_insert(*reading);
         self.last = Some(*reading);
+        self.careful = self.careful.or(reading.pss);
         self.kept.push(reading, moment);
         self.lines.push_up_to(held, above, moment);
         if let Some(bytes) = reading.gpu {
@@ -279,6 +289,12 @@ impl ProcessTrack {
         }
         self.count_objects(reading, moment);
         above
+    }
+
+    /// Its share as it was read first, and what it has taken since.
+    fn by_itself(&self, reading: &Reading) -> f64 {
+        let pss = self.careful;
+        own_share(&Reading { pss, ..*reading }).as_f64()
     }
 
     fn count_objects(&mut self, reading: &Reading, moment: &StepMoment) {
