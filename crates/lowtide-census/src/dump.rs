@@ -24,7 +24,7 @@ pub fn dump(proc: &Proc, id: ProcId, out: &mut impl Write) -> Result<io::Result<
     let interpreter = Interpreter::find(proc, id.pid, &memory)?;
     let mappings = Mappings::without_sizes(proc, id.pid, Deadline::none())
         .map_err(|errno| Refusal::of(errno, "/proc/PID/maps"))?;
-    let whole = Whole::new(&memory, &mappings, u64::MAX);
+    let whole = Whole::new(&memory, &mappings);
     let heap = Heap::new(&whole, interpreter.layout);
     let (graph, pass) = walk(&memory, &whole, &heap, &interpreter);
     let took = lowtide_sys::sampler::processor_time().since(began);

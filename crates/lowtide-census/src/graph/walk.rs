@@ -37,10 +37,10 @@ pub(crate) struct Pass {
 }
 
 /// All objects of a process.
-pub(crate) fn walk<M: Memory>(
+pub(crate) fn walk<'m, M: Memory>(
     memory: &M,
-    whole: &Whole<'_, M>,
-    heap: &Heap<'_, Whole<'_, M>>,
+    whole: &Whole<'m, M>,
+    heap: &Heap<'_, Whole<'m, M>>,
     interpreter: &Interpreter,
 ) -> (Graph, Pass) {
     let mut walk = Walk {

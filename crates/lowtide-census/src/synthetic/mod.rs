@@ -178,7 +178,7 @@ pub(crate) fn read<M: Memory>(
 fn walk<M: Memory>(memory: &M, interpreter: &Interpreter) -> ([u64; 4], Vec<String>) {
     let mut parser = mappings::Parser::default();
     parser.feed(format!("{BASE:x}-{:x} rw-p 00000000 00:00 0\n", BASE + ROOM).as_bytes());
-    let whole = Whole::new(memory, &parser.finish(), u64::MAX);
+    let whole = Whole::new(memory, &parser.finish());
     let heap = Heap::new(&whole, interpreter.layout);
     let (mut graph, pass) = crate::graph::walk(memory, &whole, &heap, interpreter);
     let (nodes, edges) = (graph.nodes.len(), graph.edges.to.len());

@@ -30,7 +30,7 @@ use crate::loops::{self, Watch};
 use crate::meters::Meter;
 use crate::object::{Class, Heap, Memo};
 use crate::refusal::Refusal;
-use crate::source::{Direct, Whole};
+use crate::source::{ByAddress, Direct, Whole};
 
 /// Pauses double: a second in all, in which the collector goes over some ten million objects. What is no interpreter
 /// that we know is refused that much later.
@@ -127,7 +127,7 @@ fn examine<M: Memory>(
     interpreter: &Interpreter,
     look: &mut Look,
 ) -> Vec<Meter> {
-    let whole = Whole::new(memory, mappings, u64::MAX);
+    let whole = Whole::new(memory, mappings);
     let heap = Heap::new(&whole, interpreter.layout);
     let (mut graph, pass) = walk(memory, &whole, &heap, interpreter);
     let objects = graph.nodes.len() as u64;
@@ -136,6 +136,8 @@ fn examine<M: Memory>(
     let groups = parts::names(&graph, &contents);
     let frames = Frames::new(&whole, interpreter);
     let roots = Roots::read(&mut graph, &heap, interpreter, &frames);
+    // From here on nodes have numbers alone, and room is needed for who keeps whom.
+    graph.places = ByAddress::default();
     let reader = Reader {
         heap: &heap,
         frames: &frames,

@@ -39,7 +39,7 @@ pub(super) fn examine(
 ) -> Result<Vec<Meter>, Refusal> {
     let mut learned = Learned::new(live, mappings);
     {
-        let whole = Whole::new(&learned, mappings, u64::MAX);
+        let whole = Whole::new(&learned, mappings);
         let heap = Heap::new(&whole, interpreter.layout);
         let (mut graph, _) = walk(&learned, &whole, &heap, interpreter);
         behind(&heap, live, mappings, &mut graph);

@@ -120,6 +120,11 @@ impl Memory for Image {
         self.copy(address, out)
     }
 
+    fn borrow(&self, address: u64, length: usize) -> Option<&[u8]> {
+        let stays = self.vanished.is_empty();
+        self.at(address)?.get(..length).filter(|_| stays)
+    }
+
     fn read_pieces(&self, pieces: &[Piece], out: &mut [u8], came: &mut Vec<usize>) {
         came.clear();
         let mut rest = out;

@@ -52,6 +52,11 @@ pub trait Memory {
     /// Copies bytes at `address` into `out`; returns how many came, from the first one on.
     fn read(&self, address: u64, out: &mut [u8]) -> usize;
 
+    /// The same bytes where they are, if they are a copy that stays.
+    fn borrow(&self, _address: u64, _length: usize) -> Option<&[u8]> {
+        None
+    }
+
     /// Copies many pieces, one behind the other, into `out`, which is as long as all of them. `came` gets
     /// one number a piece: how many bytes of it came, from the first one on. A piece that is not there
     /// leaves its room in `out` as it was, and keeps none of the others from being read.

@@ -61,7 +61,7 @@ fn look(pid: u32) -> Found {
     let memory = Live::open(&proc, pid, Deadline::none()).unwrap();
     let interpreter = Interpreter::find(&proc, pid, &memory).unwrap();
     let mappings = Mappings::without_sizes(&proc, pid, Deadline::none()).unwrap();
-    let whole = Whole::new(&memory, &mappings, u64::MAX);
+    let whole = Whole::new(&memory, &mappings);
     let heap = Heap::new(&whole, interpreter.layout);
     let (mut graph, _) = walk(&memory, &whole, &heap, &interpreter);
     let frames = Frames::new(&whole, &interpreter);

@@ -193,6 +193,16 @@ impl<M: Memory> Memory for Copied<'_, M> {
         self.fill(address, out)
     }
 
+    fn borrow(&self, address: u64, length: usize) -> Option<&[u8]> {
+        let end = address.checked_add(length as u64)?;
+        let (From::Copy(place), until) = self.from(address, end) else {
+            return None;
+        };
+        self.learned.remember(&[Piece { address, length }]);
+        let bytes = self.bytes.get(place..place + length);
+        bytes.filter(|_| until == end)
+    }
+
     fn read_pieces(&self, pieces: &[Piece], out: &mut [u8], came: &mut Vec<usize>) {
         came.clear();
         let mut rest = out;

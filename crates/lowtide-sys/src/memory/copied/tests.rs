@@ -320,6 +320,14 @@ proptest! {
         memory.write(HEAP, &vec![0xff; 0x30_0000]);
         for ((offset, length), before) in reads.iter().zip(&before) {
             prop_assert_eq!(&read(&copied, HEAP + offset, *length), before);
+            if let Some(bytes) = copied.borrow(HEAP + offset, *length) {
+                prop_assert_eq!(bytes, &before[..]);
+            } else {
+                let page = |at: u64| at / PAGE * PAGE;
+                let (first, last) = (page(HEAP + offset), page(HEAP + offset + *length as u64 - 1) + PAGE);
+                let there = copied.resident(first, last).unwrap();
+                prop_assert!(there.bytes(first, last) < last - first, "it was copied in one piece");
+            }
         }
         let pieces: Vec<Piece> = reads.iter().map(|(offset, length)| Piece { address: HEAP + offset, length: *length }).collect();
         let mut out = vec![0; reads.iter().map(|(_, length)| length).sum()];
