@@ -51,14 +51,24 @@ impl<S: Source> Visitor<'_, S> {
     /// A table of its own (3.11, 3.12), with some bytes before it, the last of which tells how many those are.
     fn values(&self, plan: &Plan, values: u64, found: &mut Found) -> Option<()> {
         let keys = self.shared(plan)?;
-        is_pointer(values).then_some(())?;
-        let [before] = self.heap.source.array(values - 1)?;
-        let before = u64::from(before);
+        let before = self.before_values(values)?;
         // A class gives each new object a little less room, down to the names that are known; older objects have
         // as much as their bytes tell.
         let room = keys.shared_room.max(before.saturating_sub(9));
         found.leaves_out(values - before, before + room * 8);
         self.words(values, keys.count.min(room), found)
+    }
+
+    /// What stands before a table of values, in the same block.
+    pub(super) fn before_values(&self, values: u64) -> Option<u64> {
+        is_pointer(values).then_some(())?;
+        match self.heap.layout.kept {
+            KeptBy::TwoWords | KeptBy::Tagged => {
+                let [before] = self.heap.source.array(values - 1)?;
+                Some(u64::from(before))
+            }
+            KeptBy::Dict | KeptBy::Inline => Some(0),
+        }
     }
 
     /// Behind the object: their number, the values, and a byte for each of them.

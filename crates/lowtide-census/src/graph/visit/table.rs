@@ -50,7 +50,11 @@ impl<S: Source> Visitor<'_, S> {
         if values == 0 {
             return self.entries(&keys, found);
         }
-        found.tells(values, keys.shared_room.checked_mul(8)?);
+        let told = keys.shared_room.checked_mul(8)?;
+        let before = self.before_values(values)?;
+        found.told = found.told.saturating_add(told);
+        found.beside = found.beside.saturating_add(before);
+        found.stands_at(values - before, before + told);
         self.names(&keys, found)?;
         let first = values.checked_add(self.heap.layout.first_value)?;
         is_pointer(first).then_some(())?;

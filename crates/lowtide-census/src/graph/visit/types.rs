@@ -9,6 +9,9 @@ use crate::walk::Circle;
 /// In a type: its flags; its base, attributes, bases, order of bases, cache and subclasses.
 const FLAGS: u64 = 168;
 const REFERENCES: [u64; 6] = [256, 264, 336, 344, 352, 360];
+/// What it says of itself: a copy of its own.
+const DOC: u64 = 176;
+const LONGEST_DOC: usize = 1 << 16;
 /// The end of what types of C have, too.
 const END: u64 = 408;
 /// For each slot of its objects that has a name.
@@ -54,7 +57,30 @@ impl<S: Source> Visitor<'_, S> {
         if let Some(keys) = source.pointer(object + self.heap.layout.shared_keys) {
             found.tells(keys, self.keys(keys)?.bytes);
         }
+        let doc = source.word(object + DOC)?;
+        if let Some(length) = self.letters(doc) {
+            found.leaves_out(doc, length + 1);
+        }
         self.scan(object, END, plan.basic, plan, found)
+    }
+
+    /// How long a text of C is.
+    fn letters(&self, at: u64) -> Option<u64> {
+        let mut length = 0;
+        while length < LONGEST_DOC {
+            // As far as the next place that every block and page may end at.
+            let mut bytes = [0; 16];
+            let count = 16 - (at + length as u64) as usize % 16;
+            let from = at.checked_add(length as u64)?;
+            if at == 0 || !self.heap.source.fill(from, &mut bytes[..count]) {
+                return None;
+            }
+            if let Some(end) = bytes[..count].iter().position(|byte| *byte == 0) {
+                return Some((length + end) as u64);
+            }
+            length += count;
+        }
+        None
     }
 
     /// The state is a table of C, of types mostly: no object, though its second word may well be a type.
