@@ -22,6 +22,7 @@ TRAINERS = (
 )
 UPDATES = (
     "until_told", "fused", "plain_sgd", "returns_early", "stream", "statistics", "searches", "watched_thread", "scores",
+    "line_search", "sharpness",
 )
 # Without a doubt there are steps to be read in these.
 SURE = {

@@ -60,6 +60,8 @@ pub(super) struct Clock {
     /// One change is one step.
     is_exact: bool,
     is_plain: bool,
+    /// Another kind of optimizer has the same parameters.
+    is_shared: bool,
     hand: Hand,
 }
 
@@ -68,10 +70,13 @@ pub(super) fn find<S: Source>(heap: &Heap<'_, S>, optimizers: &[u64]) -> Option<
     let classes = Classes::new(heap.source);
     let (mut clocks, mut parameters) = (Vec::new(), 0);
     let each = (MOST as u64 / 2 / optimizers.len().max(1) as u64).clamp(1, OF_ONE);
+    let searches = optimizers
+        .iter()
+        .any(|one| is_made_from(heap, *one, SEARCHES));
     for optimizer in optimizers {
         let chosen = chosen(heap, *optimizer, each).unwrap_or_default();
         parameters += chosen.len();
-        let is_plain = is_plain(heap, *optimizer);
+        let is_plain = is_one(heap, *optimizer, PLAIN);
         let states = states(heap, *optimizer, &chosen);
         let steps = states
             .iter()
@@ -81,18 +86,24 @@ pub(super) fn find<S: Source>(heap: &Heap<'_, S>, optimizers: &[u64]) -> Option<
             .filter_map(|tensor| changes(heap, &classes, *tensor, None));
         let exact = steps.map(|hand| (true, hand));
         for (is_exact, hand) in exact.chain(changes.map(|hand| (false, hand))) {
-            // An optimizer and what wraps it have the same.
-            let known = clocks.iter().any(|clock: &Clock| clock.hand == hand);
-            if clocks.len() < MOST && !known {
+            if let Some(known) = clocks
+                .iter_mut()
+                .find(|clock: &&mut Clock| clock.hand == hand)
+            {
+                known.is_shared |= heap.type_of(known.optimizer) != heap.type_of(*optimizer);
+            } else if clocks.len() < MOST {
                 clocks.push(Clock {
                     optimizer: *optimizer,
                     is_exact,
                     is_plain,
+                    is_shared: false,
                     hand,
                 });
             }
         }
     }
+    // What is changed by several hands, or several times in a step, says nothing of steps.
+    clocks.retain(|clock| clock.is_exact || !clock.is_shared && !searches);
     (parameters == 0 || !clocks.is_empty()).then_some(clocks)
 }
 
@@ -118,12 +129,27 @@ pub(super) fn read<S: Source>(heap: &Heap<'_, S>, clocks: &[Clock]) -> Vec<Clock
     each.collect()
 }
 
+/// Name and module of a class of torch's.
+type OfTorch = (&'static str, &'static str);
+
 /// torch's plainest optimizer keeps no steps, and changes a parameter once in each.
-fn is_plain<S: Source>(heap: &Heap<'_, S>, optimizer: u64) -> bool {
-    let class = heap.type_of(optimizer);
-    class.is_some_and(|class| {
-        class.name == "SGD" && heap.module(&class).as_deref() == Some("torch.optim.sgd")
-    })
+const PLAIN: OfTorch = ("SGD", "torch.optim.sgd");
+/// It goes along a line as often as it takes, and changes its parameters each time: 8.2 times a step in a program that
+/// somebody wrote blind, whose steps were told eight times too fast.
+const SEARCHES: OfTorch = ("LBFGS", "torch.optim.lbfgs");
+
+fn is_one<S: Source>(heap: &Heap<'_, S>, object: u64, (name, module): OfTorch) -> bool {
+    let class = heap.type_of(object);
+    class.is_some_and(|class| class.name == name && heap.module(&class).as_deref() == Some(module))
+}
+
+fn is_made_from<S: Source>(heap: &Heap<'_, S>, object: u64, (name, module): OfTorch) -> bool {
+    let Some(class) = heap.type_of(object) else {
+        return false;
+    };
+    let bases = heap.bases(&class);
+    let mut named = bases.iter().filter(|base| base.name == name);
+    named.any(|base| heap.module(base).as_deref() == Some(module))
 }
 
 /// Some of an optimizer's parameters, from all of its groups.

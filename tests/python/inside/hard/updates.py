@@ -145,9 +145,56 @@ def scores(truth):
         truth.end("scored")
 
 
+def line_search(truth):
+    """An optimizer that changes its parameters several times in a step."""
+    one = Training(truth, torch.optim.LBFGS, max_iter=8)
+
+    def closure():
+        one.optimizer.zero_grad()
+        loss = one.model(x=torch.rand(2, 4))["loss"]
+        loss.backward()
+        return loss
+
+    while one.done < STEPS // 4:
+        one.optimizer.step(closure)
+        one.done += 1
+        truth.step(one.name, one.done)
+
+
+class Sharpness(torch.optim.Optimizer):
+    """Goes uphill first, as SAM does, and lets another optimizer take the step from there: three changes in all."""
+
+    def __init__(self, parameters, lr):
+        self.inner = torch.optim.SGD(parameters, lr=lr)
+        super().__init__(self.inner.param_groups, {"lr": lr})
+        self.param_groups = self.inner.param_groups
+
+    @torch.no_grad()
+    def up(self, sign=1):
+        for parameter in self.param_groups[0]["params"]:
+            if parameter.grad is not None:
+                parameter.add_(sign * 0.05)
+
+    def step(self):
+        self.up(-1)
+        self.inner.step()
+
+
+def sharpness(truth):
+    one = Training(truth, Sharpness)
+    while one.done < STEPS:
+        one.optimizer.zero_grad()
+        one.model(x=torch.ones(2, 4))["loss"].backward()
+        one.optimizer.up()
+        one.optimizer.step()
+        one.done += 1
+        truth.step(one.name, one.done)
+
+
 KINDS = {
     "until_told": until_told, "fused": fused, "plain_sgd": plain_sgd, "returns_early": returns_early, "stream": stream,
     "statistics": statistics, "searches": searches, "watched_thread": watched_thread, "scores": scores,
+    "line_search": line_search, "sharpness": sharpness,
 }
 
 if __name__ == "__main__":
