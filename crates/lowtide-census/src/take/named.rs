@@ -1,6 +1,6 @@
 //! Holders as they are told: with what may end their growth, and which code adds to them or empties them.
 
-use lowtide_core::look::{CodePlace, Holder};
+use lowtide_core::look::{CodePlace, End, Holder};
 
 use crate::contents::{Content, Contents};
 use crate::ends::{Pictures, Subject};
@@ -18,6 +18,8 @@ const CODE: [&str; 2] = ["function", "code"];
 const MODULE_NAMES: u64 = 16;
 /// Places of code that are told of a holder: more are no answer.
 const MOST_PLACES: usize = 8;
+/// How code that puts something into a container's item is called.
+const INTO_A_SLOT: &str = "[...]";
 
 impl Pictures for Contents {
     fn picture(&self, address: u64) -> Option<(bool, u64)> {
@@ -38,25 +40,70 @@ pub(super) fn all<S: Source>(
     contents: &Contents,
     found: &[Spotted],
 ) -> Vec<Holder> {
-    let writers = writers(heap, interpreter, graph, found);
-    let each = found.iter().zip(writers);
-    each.map(|(spotted, writers)| {
-        let owner = spotted.slot.as_ref().map(|slot| slot.owner);
-        let holder = &spotted.holder;
-        let subject = Subject {
-            heap,
-            address: holder.address,
-            length: holder.length,
-            owner: owner.map(|owner| graph.nodes[owner as usize].address),
-        };
+    let ends: Vec<Vec<End>> = (found.iter())
+        .map(|spotted| ends(heap, graph, contents, spotted))
+        .collect();
+    // What keys come from is asked about, too: where code adds to that, it ends nothing.
+    let sources: Vec<Slot> = (found.iter().zip(&ends))
+        .filter_map(|(spotted, ends)| source(spotted, ends))
+        .collect();
+    let own = found.iter().map(|spotted| spotted.slot.as_ref());
+    let asked: Vec<Option<&Slot>> = own.chain(sources.iter().map(Some)).collect();
+    let mut all = writers(heap, interpreter, graph, &asked);
+    let of_sources = all.split_off(found.len());
+    let grows = |slot: &Slot| {
+        let found = sources.iter().position(|one| one == slot);
+        found.is_none_or(|nth| may_grow(&of_sources[nth]))
+    };
+    let each = found.iter().zip(all).zip(ends);
+    each.map(|((spotted, writers), mut ends)| {
+        let source = source(spotted, &ends);
+        ends.retain(|end| match end {
+            End::Slots { .. } => !may_grow(&writers),
+            End::Keys { .. } => !source.as_ref().is_some_and(grows),
+            _ => true,
+        });
         Holder {
-            ends: subject.ends(contents),
+            ends,
             adds: places(&writers.adds),
             empties: places(&writers.empties),
-            ..holder.clone()
+            ..spotted.holder.clone()
         }
     })
     .collect()
+}
+
+fn ends<S: Source>(
+    heap: &Heap<'_, S>,
+    graph: &Graph,
+    contents: &Contents,
+    spotted: &Spotted,
+) -> Vec<End> {
+    let owner = spotted.slot.as_ref().map(|slot| slot.owner);
+    let subject = Subject {
+        heap,
+        address: spotted.holder.address,
+        length: spotted.holder.length,
+        owner: owner.map(|owner| graph.nodes[owner as usize].address),
+    };
+    subject.ends(contents)
+}
+
+/// The container beside a holder that its keys come from.
+fn source(spotted: &Spotted, ends: &[End]) -> Option<Slot> {
+    let owner = spotted.slot.as_ref()?.owner;
+    let name = ends.iter().find_map(|end| match end {
+        End::Keys { of, .. } => Some(of.clone()),
+        _ => None,
+    })?;
+    let step = Step::Attribute(name);
+    Some(Slot { owner, step })
+}
+
+/// Code makes it longer, or could not be read: to put something into a slot that is there, or into an item, does not.
+fn may_grow(writers: &Writers) -> bool {
+    let longer = |place: &writers::Place| !place.how.starts_with(INTO_A_SLOT);
+    writers.unread > 0 || writers.adds.iter().any(longer)
 }
 
 fn places(places: &[writers::Place]) -> Vec<CodePlace> {
@@ -75,15 +122,15 @@ fn writers<S: Source>(
     heap: &Heap<'_, S>,
     interpreter: &Interpreter,
     graph: &Graph,
-    found: &[Spotted],
+    asked: &[Option<&Slot>],
 ) -> Vec<Writers> {
     let places = Places::of(heap.source, interpreter.runtime, interpreter.version.minor);
     let Some(places) = places else {
-        return found.iter().map(|_| Writers::default()).collect();
+        return asked.iter().map(|_| Writers::default()).collect();
     };
-    let slots: Vec<Option<writers::Slot>> = found
+    let slots: Vec<Option<writers::Slot>> = asked
         .iter()
-        .map(|spotted| slot(heap, &places, graph, spotted.slot.as_ref()?))
+        .map(|asked| slot(heap, &places, graph, (*asked)?))
         .collect();
     let known: Vec<writers::Slot> = slots.iter().flatten().cloned().collect();
     let lead = |kind: &str| CODE.contains(&kind);

@@ -2,7 +2,7 @@
 //! and whether what was in it went. Facts, as the censuses are; no verdict follows from them.
 
 use crate::census;
-use crate::look::Holder;
+use crate::look::{End, Holder};
 use crate::run::{HolderTrack, LengthAt, Taken};
 use crate::stats;
 use crate::units::{grouped, show_bytes, show_duration};
@@ -31,7 +31,7 @@ pub(super) fn grown(tracks: &[HolderTrack], looks: &[Taken]) -> Vec<HolderGrowth
     let mut grown: Vec<HolderGrowth> = tracks.iter().filter_map(growth).collect();
     for one in &mut grown {
         let found = known.iter().find(|holder| holder.name == one.name);
-        one.facts = found.map_or_else(Vec::new, |holder| census::facts(holder));
+        one.facts = found.map_or_else(Vec::new, |holder| facts(holder, one.last));
     }
     let weight = |one: &HolderGrowth| one.bytes.unwrap_or((one.last - one.first) as f64 * ITEM);
     grown.sort_by(|a, b| weight(b).total_cmp(&weight(a)));
@@ -39,6 +39,14 @@ pub(super) fn grown(tracks: &[HolderTrack], looks: &[Taken]) -> Vec<HolderGrowth
     grown.retain(|one| weight(one) >= MATTERS * most);
     grown.truncate(LINES);
     grown
+}
+
+/// What is known of a holder that is so long by now: an end that was passed ended nothing.
+fn facts(holder: &Holder, length: u64) -> Vec<String> {
+    let mut holder = holder.clone();
+    let holds = |end: &End| end.length().is_none_or(|at| at >= length);
+    holder.ends.retain(holds);
+    census::facts(&holder)
 }
 
 fn growth(track: &HolderTrack) -> Option<HolderGrowth> {
@@ -177,6 +185,29 @@ mod tests {
     use crate::units::{Bytes, Micros};
 
     const ID: ProcId = ProcId { pid: 7, start: 1 };
+
+    #[test]
+    fn what_was_passed_ended_nothing() {
+        let attribute = "capacity".to_owned();
+        let holder = Holder {
+            name: "Buffer.items".to_owned(),
+            path: Vec::new(),
+            kind: "list".to_owned(),
+            length: Some(2_090),
+            keeps: Bytes(1),
+            of: Vec::new(),
+            also_held_by: None,
+            ends: vec![End::Declared {
+                attribute,
+                at: 3_000,
+            }],
+            adds: Vec::new(),
+            empties: Vec::new(),
+            address: 0,
+        };
+        assert_eq!(facts(&holder, 3_000).len(), 1);
+        assert!(facts(&holder, 3_001).is_empty());
+    }
 
     /// Read once a second, of a loop with five steps a second (or none that is told).
     fn told(steps: bool, readings: impl Fn(u64) -> [HolderReading; 2]) -> Vec<String> {
