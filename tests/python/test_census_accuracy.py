@@ -23,8 +23,8 @@ def test_objects_bytes_and_references_are_those_of_the_process(interpreter):
     for program, row in zip(chosen, rows):
         assert row["found"] == row["objects"], (program.stem, row["objects"] - row["found"])
         assert row["broken"] == 0
-        # Nothing is counted that is not there. That 98 % are found does not hold yet: the table shows what is missing.
-        assert row["pymalloc"] <= 1, (program.stem, row["pymalloc"])
+        # What Python's allocator gave out is found, and nothing is counted that is not there.
+        assert 0.98 <= row["pymalloc"] <= 1, (program.stem, row["pymalloc"])
     total = {name: sum(row[name] for row in rows) for name in ("told", "missed", "false_edges", "ours", "told_bytes")}
     bytes_found = sum(row["bytes"] * row["told_bytes"] for row in rows) / total["told_bytes"]
     assert 0.99 <= bytes_found <= 1.01, bytes_found

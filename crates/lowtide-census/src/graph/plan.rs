@@ -36,6 +36,7 @@ pub(super) enum Shape {
     /// A generator or coroutine: it has a frame in it.
     Generator,
     Frame,
+    Code,
     /// An element of XML, and what reads pickles: their tables stand apart.
     Element,
     Unpickler,
@@ -79,6 +80,7 @@ const SHAPES: &[(&str, Shape)] = &[
     ("coroutine", Shape::Generator),
     ("async_generator", Shape::Generator),
     ("frame", Shape::Frame),
+    ("code", Shape::Code),
     ("xml.etree.ElementTree.Element", Shape::Element),
     ("_pickle.Unpickler", Shape::Unpickler),
 ];

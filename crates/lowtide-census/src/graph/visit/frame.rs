@@ -15,6 +15,11 @@ const OLD_DEPTH: u64 = 80;
 const BACK: u64 = 16;
 const FRAME: u64 = 24;
 const TRACE: u64 = 32;
+/// In code up to 3.10: the frame that its last call has left for the next one.
+const LEFT: u64 = 128;
+const LAST_LEFT: u32 = 10;
+/// Before every frame of those: what the collector keeps.
+const LINKS: u64 = 16;
 /// How many values a frame has: a number up to 3.13, the address of the next free place after.
 const TOP: u64 = 64;
 /// The last version that counts.
@@ -74,6 +79,25 @@ impl<S: Source> Visitor<'_, S> {
         } else {
             Some(())
         }
+    }
+
+    /// The frame that it keeps is held by nobody, so it is none of the objects.
+    pub(super) fn code_object(&self, object: u64, plan: &Plan, found: &mut Found) -> Option<()> {
+        self.scanned(object, plan, found)?;
+        if self.heap.layout.minor > LAST_LEFT {
+            return Some(());
+        }
+        let source = self.heap.source;
+        if let Some(left) = source.pointer(object + LEFT)
+            && let Some(class) = self.heap.type_of(left)
+            && class.name == "frame"
+            && source.word(left)? == 0
+        {
+            let values = self.count(left)?;
+            let bytes = LINKS + class.basic_size + values * class.item_size;
+            found.leaves_out(left - LINKS, bytes);
+        }
+        Some(())
     }
 
     fn old_frame(&self, places: &Places, object: u64, found: &mut Found) -> Option<()> {

@@ -123,6 +123,7 @@ impl<S: Source> Visitor<'_, S> {
             Shape::CacheEntry => self.cache_entry(object, found),
             Shape::Generator => self.generator(object, plan, found),
             Shape::Frame => self.frame_object(object, plan, found),
+            Shape::Code => self.code_object(object, plan, found),
             Shape::Element => self.element(object, plan, found),
             Shape::Unpickler => self.unpickler(object, plan, found),
             Shape::Scanned => self.scanned(object, plan, found),
