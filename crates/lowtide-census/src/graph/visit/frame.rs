@@ -113,7 +113,9 @@ impl<S: Source> Visitor<'_, S> {
         (count <= MOST_VALUES).then_some(())?;
         if let Some(code) = self.code(places, object) {
             let depth = u32::from_le_bytes(source.array(code + places.stack_size)?);
-            found.told += (count + u64::from(depth).min(MOST_VALUES)) * 8;
+            // Room for one is part of every frame.
+            let room = count + u64::from(depth).min(MOST_VALUES);
+            found.told += room.saturating_sub(1) * 8;
         }
         self.words(locals, count, found)?;
         if !nine {

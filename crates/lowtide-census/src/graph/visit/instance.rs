@@ -11,6 +11,12 @@ const DICT_BEFORE: u64 = 24;
 const VALUES_BEFORE: u64 = 32;
 /// In a table of values that stands behind an object: whether it is still the one that counts.
 const IS_VALID: u64 = 3;
+
+/// Bytes of a table with room for so many values (3.13 and later): their number, themselves, and a byte for each of them.
+fn with_order(room: u64) -> u64 {
+    room.next_multiple_of(8) + (room + 1) * 8
+}
+
 /// Attributes that objects of one class share the names of, at most.
 const MOST_SHARED: u64 = 254;
 
@@ -60,14 +66,25 @@ impl<S: Source> Visitor<'_, S> {
     }
 
     /// What stands before a table of values, in the same block.
-    pub(super) fn before_values(&self, values: u64) -> Option<u64> {
+    fn before_values(&self, values: u64) -> Option<u64> {
+        is_pointer(values).then_some(())?;
+        let [before] = self.heap.source.array(values - 1)?;
+        Some(u64::from(before))
+    }
+
+    /// The block that a dictionary has its values in, which take so many bytes; none where they stand in an object.
+    pub(super) fn block_of(&self, values: u64, bytes: u64) -> Option<Option<(u64, u64)>> {
         is_pointer(values).then_some(())?;
         match self.heap.layout.kept {
+            KeptBy::Dict => Some(Some((values, bytes))),
             KeptBy::TwoWords | KeptBy::Tagged => {
-                let [before] = self.heap.source.array(values - 1)?;
-                Some(u64::from(before))
+                let before = self.before_values(values)?;
+                Some(Some((values - before, before + bytes)))
             }
-            KeptBy::Dict | KeptBy::Inline => Some(0),
+            KeptBy::Inline => {
+                let [room, _, is_inline] = self.heap.source.array(values)?;
+                Some((is_inline == 0).then_some((values, with_order(room.into()))))
+            }
         }
     }
 
@@ -76,7 +93,7 @@ impl<S: Source> Visitor<'_, S> {
         let keys = self.shared(plan)?;
         let [room] = self.heap.source.array(values)?;
         let room = u64::from(room);
-        found.beside += room.next_multiple_of(8) + (room + 1) * 8;
+        found.beside += with_order(room);
         let first = values + self.heap.layout.first_value;
         self.words(first, keys.count.min(room), found)
     }

@@ -116,6 +116,7 @@ impl<S: Source> Visitor<'_, S> {
             Shape::OrderedDict => self.ordered_dict(object, found),
             Shape::Set => self.set(object, found),
             Shape::Deque => self.deque(object, found),
+            Shape::SimpleQueue => self.simple_queue(object, plan, found),
             Shape::Type => self.class(object, plan, found),
             Shape::Module => self.module(object, plan, found),
             Shape::WeakReference => self.weak_reference(object, found),

@@ -74,6 +74,8 @@ impl<S: Source> Visitor<'_, S> {
         };
         found.told = plan.before + told;
         if state & FOLLOWS == 0 {
+            // A class has further fields, which Python does not count.
+            found.beside += plan.basic - plan.rest;
             found.stands_at(source.word(object + wide)?, own);
         }
         if state & ASCII == 0 {

@@ -51,10 +51,11 @@ impl<S: Source> Visitor<'_, S> {
             return self.entries(&keys, found);
         }
         let told = keys.shared_room.checked_mul(8)?;
-        let before = self.before_values(values)?;
         found.told = found.told.saturating_add(told);
-        found.beside = found.beside.saturating_add(before);
-        found.stands_at(values - before, before + told);
+        if let Some((at, bytes)) = self.block_of(values, told)? {
+            found.beside = found.beside.saturating_add(bytes.saturating_sub(told));
+            found.stands_at(at, bytes);
+        }
         self.names(&keys, found)?;
         let first = values.checked_add(self.heap.layout.first_value)?;
         is_pointer(first).then_some(())?;
