@@ -211,6 +211,12 @@ fn what_cannot_be_read_is_refused_in_a_line_with_a_hint() {
         "{why} {hint}"
     );
 
+    // A thread of the kernel, where they are seen.
+    if fs::read_to_string("/proc/2/comm").is_ok_and(|name| name == "kthreadd\n") {
+        let (why, _) = census("2");
+        assert!(!why.contains("has ended"), "{why}");
+    }
+
     let mut job = Job::start("");
     let pid = job.pid();
     job.child.kill().unwrap();

@@ -38,8 +38,9 @@ pub(super) enum Shape {
     Generator,
     Frame,
     Code,
-    /// An element of XML, and what reads pickles: their tables stand apart.
+    /// An element of XML, and what writes and reads pickles: their tables stand apart.
     Element,
+    Pickler,
     Unpickler,
     /// Every word of it may be a reference.
     Scanned,
@@ -84,6 +85,7 @@ const SHAPES: &[(&str, Shape)] = &[
     ("frame", Shape::Frame),
     ("code", Shape::Code),
     ("xml.etree.ElementTree.Element", Shape::Element),
+    ("_pickle.Pickler", Shape::Pickler),
     ("_pickle.Unpickler", Shape::Unpickler),
 ];
 

@@ -61,6 +61,14 @@ pub struct Census {
 
 /// Goes over all objects of a process. One that ends meanwhile gives an error, never a part as if it were the whole.
 pub fn take(proc: &Proc, id: ProcId, options: &CensusOptions) -> Result<Census, Refusal> {
+    taken(proc, id, options).map_err(|refusal| match refusal {
+        // A thread of the kernel has neither memory nor files, and lives on.
+        Refusal::Gone if is_same(proc, id).is_ok() => Refusal::NotPython,
+        other => other,
+    })
+}
+
+fn taken(proc: &Proc, id: ProcId, options: &CensusOptions) -> Result<Census, Refusal> {
     let (began, cpu) = (Instant::now(), processor_time());
     is_same(proc, id)?;
     let memory = Live::open(proc, id.pid, Deadline::after(options.within))

@@ -12,7 +12,37 @@ const INLINE: u64 = 4;
 /// In what reads pickles: what it has read so far, and how many of that.
 const MEMO: u64 = 24;
 
+/// In what writes them: a table of what it has written so far: its mask, how many, room, and entries of an object and a number.
+const TABLE: u64 = 16;
+const TABLE_SIZE: u64 = 32;
+const ENTRY: u64 = 16;
+const ENTRIES_AT_ONCE: u64 = 1024;
+
 impl<S: Source> Visitor<'_, S> {
+    pub(super) fn pickler(&self, object: u64, plan: &Plan, found: &mut Found) -> Option<()> {
+        self.scan(object, TABLE + 8, plan.rest, plan, found)?;
+        let source = self.heap.source;
+        let memo = source.pointer(object + TABLE)?;
+        let fields = source.words(memo, 4)?;
+        let [mask, used, room, entries] = fields[..] else {
+            return None;
+        };
+        if !room.is_power_of_two() || mask != room - 1 || used > room || room > super::MOST_ITEMS {
+            return None;
+        }
+        found.tells(memo, TABLE_SIZE);
+        found.tells(entries, room * ENTRY);
+        for first in (0..room).step_by(ENTRIES_AT_ONCE as usize) {
+            let count = (room - first).min(ENTRIES_AT_ONCE);
+            let at = entries.checked_add(first * ENTRY)?;
+            let words = source.words(at, count as usize * 2)?;
+            words
+                .chunks_exact(2)
+                .for_each(|entry| found.refers(entry[0]));
+        }
+        Some(())
+    }
+
     pub(super) fn element(&self, object: u64, plan: &Plan, found: &mut Found) -> Option<()> {
         self.scan(object, HEAD, EXTRA, plan, found)?;
         let source = self.heap.source;

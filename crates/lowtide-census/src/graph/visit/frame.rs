@@ -113,9 +113,10 @@ impl<S: Source> Visitor<'_, S> {
         (count <= MOST_VALUES).then_some(())?;
         if let Some(code) = self.code(places, object) {
             let depth = u32::from_le_bytes(source.array(code + places.stack_size)?);
-            // Room for one is part of every frame.
+            // One of them counts as part of every frame, and is not.
             let room = count + u64::from(depth).min(MOST_VALUES);
             found.told += room.saturating_sub(1) * 8;
+            found.beside += 8;
         }
         self.words(locals, count, found)?;
         if !nine {

@@ -126,6 +126,7 @@ impl<S: Source> Visitor<'_, S> {
             Shape::Frame => self.frame_object(object, plan, found),
             Shape::Code => self.code_object(object, plan, found),
             Shape::Element => self.element(object, plan, found),
+            Shape::Pickler => self.pickler(object, plan, found),
             Shape::Unpickler => self.unpickler(object, plan, found),
             Shape::Scanned => self.scanned(object, plan, found),
         };
