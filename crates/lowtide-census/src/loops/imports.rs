@@ -30,10 +30,10 @@ impl Imports {
             .then_some(Imports { modules, known })
     }
 
-    /// What cannot be read may have it.
+    /// What is torn, while something is imported, may have it; where there are no modules any more is another program.
     pub(super) fn have_torch<S: Source>(&self, heap: &Heap<'_, S>) -> bool {
         let Some(length) = heap.length(self.modules) else {
-            return true;
+            return false;
         };
         if let Some((before, has)) = self.known.get()
             && before == length
