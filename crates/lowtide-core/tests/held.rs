@@ -199,6 +199,14 @@ fn shares_are_told_only_of_growth_that_two_whole_censuses_saw() {
     assert_eq!(tells(vec![census(10)]), (false, false, false));
     // Both at the beginning: what came since may be held by somebody else.
     assert_eq!(tells(vec![census(10), census(20)]), (true, false, false));
+    let (_, found) = explained(240, vec![census(10), census(20)]);
+    let notes = found.held.unwrap().notes;
+    assert_eq!(notes.len(), 1, "{notes:?}");
+    assert!(!notes[0].contains("0.0 %"), "{notes:?}");
+    assert!(
+        notes[0].starts_with("the censuses were taken from step 10 to step 20, "),
+        "{notes:?}"
+    );
     let mut cut = census(230);
     let at = Micros(1);
     cut.missing.push(Missing::TimeRanOut { work: at, wall: at });

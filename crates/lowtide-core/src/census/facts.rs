@@ -1,5 +1,6 @@
 //! What else is known of a holder, in words: who holds the same, what may end it, which code touches it.
 
+use super::words;
 use crate::look::{CodePlace, Holder};
 
 /// Lines of code that are named of those that touch a holder.
@@ -9,6 +10,7 @@ const PLACES: usize = 3;
 pub fn facts(holder: &Holder) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(other) = &holder.also_held_by {
+        let other = words::behind_held_by(other);
         lines.push(format!("most of it is held by {other} too"));
     }
     lines.extend(holder.ends.iter().map(ToString::to_string));

@@ -47,7 +47,7 @@ pub(super) fn changes(a: &Look, b: &Look) -> (Vec<Change>, Vec<Change>) {
 }
 
 /// Bytes say whether it grew; where they are the same or unknown, the number does.
-fn direction(change: &Change) -> i64 {
+pub(super) fn direction(change: &Change) -> i64 {
     let bytes = change.bytes.unwrap_or(0);
     match bytes {
         0 => change.count.unwrap_or(0),

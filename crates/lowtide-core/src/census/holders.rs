@@ -4,8 +4,8 @@
 use std::collections::HashMap;
 
 use super::groups::difference;
-use super::{Change, HolderChange, Was};
-use crate::look::{Holder, Look};
+use super::{Change, HolderChange, Was, words};
+use crate::look::{End, Holder, Look};
 
 /// A holder that has less than this share of what came is not named for it.
 const LEAST: f64 = 0.1;
@@ -13,6 +13,21 @@ const LEAST: f64 = 0.1;
 const NAMED: usize = 3;
 /// Holders of a census that are compared: it names some dozens, and each is asked about every group.
 const COMPARED: usize = 1000;
+/// Groups that a census tells of one holder: where it has so many, others may be left out.
+const TOLD: usize = 8;
+/// Containers that others hold, by their bytes: the same number of them and more bytes means that they got longer.
+const CONTAINERS: [&str; 6] = [
+    "list",
+    "dict",
+    "set",
+    "collections.deque",
+    "collections.OrderedDict",
+    "collections.defaultdict",
+];
+/// What containers inside a holder grew by is at least this share of what it keeps more of, if that came into them: a
+/// slot has 8 B, and a small object some dozens. A model that has gradients at one moment and none at the other keeps
+/// megabytes more, for which no list in it got longer.
+const IN_SLOTS: f64 = 0.01;
 
 /// A holder in both censuses, or in the later one alone.
 pub(super) struct Changed<'a> {
@@ -98,6 +113,60 @@ impl Changed<'_> {
         self.longer() > 0 || self.was.is_some() && self.keeps_more() > 0
     }
 
+    /// It has what came for good: it is longer; or it is the same object, and slots of it that were empty are filled,
+    /// or containers inside it grew. A variable of a function has another object with every step, at an address that
+    /// may be the same.
+    pub(super) fn stores(&self) -> bool {
+        let inside = || self.is_of_a_module() && self.grew_inside();
+        self.longer() > 0 || self.is_the_same_object() && (self.filled_more() || inside())
+    }
+
+    fn is_the_same_object(&self) -> bool {
+        let address = self.now.address;
+        address != 0 && self.was.is_some_and(|was| was.address == address)
+    }
+
+    /// Something that a module's global leads to: neither a function that runs nor nobody.
+    fn is_of_a_module(&self) -> bool {
+        let root = self.now.path.first();
+        root.is_some_and(|root| root.starts_with("module "))
+    }
+
+    fn filled_more(&self) -> bool {
+        let was = self.was.and_then(filled);
+        was.zip(filled(self.now))
+            .is_some_and(|(was, now)| now > was)
+    }
+
+    fn grew_inside(&self) -> bool {
+        let grew = |name: &&str| match self.more.get(*name) {
+            Some(&(count, bytes)) if count <= 0 => bytes.max(0),
+            _ => 0,
+        };
+        let inside: i64 = CONTAINERS.iter().map(grew).sum();
+        inside > 0 && inside as f64 >= IN_SLOTS * self.keeps_more() as f64
+    }
+
+    /// By how much its own table grew: what it keeps beside what it holds. 0 where that is not known.
+    pub(super) fn table(&self) -> u64 {
+        let Some(was) = self.was else { return 0 };
+        // Names that several may have are those of another one as soon as the address is.
+        let is_it = self.is_the_same_object() || !words::is_nameless(&self.now.name);
+        let own = |holder: &Holder| {
+            let held = holder.of.iter().map(|held| held.bytes.0);
+            let held = held.fold(0, u64::saturating_add);
+            (holder.of.len() < TOLD).then(|| holder.keeps.0.saturating_sub(held))
+        };
+        let own = own(was).zip(own(self.now)).filter(|_| is_it);
+        own.map_or(0, |(was, now)| now.saturating_sub(was))
+    }
+
+    /// How many more of a group it keeps, and how many bytes more.
+    pub(super) fn more_of(&self, group: &Change) -> (i64, i64) {
+        let more = self.more.get(plain(&group.name));
+        more.copied().unwrap_or_default()
+    }
+
     /// By how much more it keeps alive.
     pub(super) fn keeps_more(&self) -> u64 {
         let was = self.was.map_or(0, |was| was.keeps.0);
@@ -133,6 +202,14 @@ impl Changed<'_> {
     }
 }
 
+/// Slots that are filled, of a container whose length stays.
+fn filled(holder: &Holder) -> Option<u64> {
+    holder.ends.iter().find_map(|end| match end {
+        End::Slots { filled, .. } => Some(*filled),
+        _ => None,
+    })
+}
+
 /// The device, dtype and shape of a tensor may have its type in front.
 pub(super) fn plain(name: &str) -> &str {
     name.strip_prefix("Tensor ").unwrap_or(name)
@@ -141,9 +218,19 @@ pub(super) fn plain(name: &str) -> &str {
 /// Who holds what came of a group, as places in `all`, and how much of it they hold together. Of a container in
 /// another one it is the one that grew itself, or the innermost.
 pub(super) fn holding(group: &Change, all: &[Changed]) -> (Vec<usize>, f64) {
+    holding_among(group, all, |_| true)
+}
+
+/// The same, of those holders alone.
+pub(super) fn holding_among(
+    group: &Change,
+    all: &[Changed],
+    may: impl Fn(&Changed) -> bool,
+) -> (Vec<usize>, f64) {
     let mut by: Vec<(usize, f64)> = all
         .iter()
         .enumerate()
+        .filter(|(_, holder)| may(holder))
         .map(|(nth, holder)| (nth, holder.share(group)))
         .filter(|(_, share)| *share >= LEAST)
         .collect();

@@ -4,7 +4,8 @@
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
-use super::holders::{Changed, holding, plain};
+use super::holders::{Changed, plain};
+use super::tables::Piece;
 use super::{Change, Growth, Pace, words};
 use crate::look::By;
 
@@ -17,14 +18,7 @@ const LIKE_ITEMS: f64 = 0.1;
 /// What is less than this share of all growth does not come first, whoever holds it.
 const MATTERS: f64 = 0.01;
 
-/// A group that grew, and the places of its holders.
-struct Held {
-    group: Change,
-    holders: Vec<usize>,
-    share: f64,
-}
-
-impl Held {
+impl Piece {
     fn weight(&self) -> f64 {
         weight(&self.group)
     }
@@ -35,18 +29,21 @@ fn weight(group: &Change) -> f64 {
     group.bytes.unwrap_or_else(by_count).max(0) as f64
 }
 
-/// Groups that grew, joined with who holds them.
-pub(super) fn grown(mut groups: Vec<Change>, holders: Vec<Changed>, pace: Pace) -> Vec<Growth> {
-    groups.extend(only_held(&groups, &holders));
-    let held = groups.into_iter().map(|group| {
-        let (by, share) = holding(&group, &holders);
-        Held {
-            group,
-            holders: by,
-            share,
-        }
-    });
-    let mut lines = joined(held.collect(), &holders);
+/// Groups that grew, joined with who holds them, and tables of containers.
+pub(super) fn grown(
+    mut pieces: Vec<Piece>,
+    tables: Vec<(usize, Change)>,
+    holders: Vec<Changed>,
+    pace: Pace,
+) -> Vec<Growth> {
+    let only_held = only_held(&pieces, &tables, &holders);
+    pieces.extend(
+        only_held
+            .into_iter()
+            .map(|group| Piece::of(group, &holders)),
+    );
+    let mut lines = joined(pieces, &holders);
+    with_tables(&mut lines, tables, &holders);
     lines.extend(alone(&lines, &holders));
     in_order(&mut lines, &holders);
     let any = !holders.is_empty();
@@ -77,12 +74,12 @@ pub(super) fn shrunk(mut groups: Vec<Change>, pace: Pace) -> Vec<Growth> {
         .collect()
 }
 
-type Line = (Held, Vec<Change>);
+type Line = (Piece, Vec<Change>);
 
 /// One line a holder, and one for every group that nobody holds.
-fn joined(mut held: Vec<Held>, all: &[Changed]) -> Vec<Line> {
+fn joined(mut held: Vec<Piece>, all: &[Changed]) -> Vec<Line> {
     held.sort_by(|a, b| b.weight().total_cmp(&a.weight()));
-    let mut lines: Vec<Vec<Held>> = Vec::new();
+    let mut lines: Vec<Vec<Piece>> = Vec::new();
     let mut of_holder: HashMap<usize, usize> = HashMap::new();
     for one in held {
         let nth = match one.holders.first() {
@@ -98,14 +95,14 @@ fn joined(mut held: Vec<Held>, all: &[Changed]) -> Vec<Line> {
 }
 
 /// The group that leads, and the others.
-fn led(mut line: Vec<Held>, all: &[Changed]) -> Line {
-    let whole: f64 = line.iter().map(Held::weight).sum();
+fn led(mut line: Vec<Piece>, all: &[Changed]) -> Line {
+    let whole: f64 = line.iter().map(Piece::weight).sum();
     let mut lead = 0;
     if line[0].weight() < MOST * whole
         && let Some(holder) = line[0].holders.first()
     {
         let longer = all[*holder].longer() as f64;
-        let are_items = |held: &Held| {
+        let are_items = |held: &Piece| {
             let count = held.group.count.unwrap_or(0) as f64;
             longer > 0.0 && (count - longer).abs() <= LIKE_ITEMS * longer
         };
@@ -115,9 +112,45 @@ fn led(mut line: Vec<Held>, all: &[Changed]) -> Line {
     (lead, line.into_iter().map(|held| held.group).collect())
 }
 
+/// A table is told with what its container holds. Where no line is that of the container, it has one of its own that
+/// tells how much more it keeps, which is with its table; or else the table has one.
+fn with_tables(lines: &mut Vec<Line>, tables: Vec<(usize, Change)>, all: &[Changed]) {
+    for (nth, table) in tables {
+        let is_first = |line: &Line| line.0.holders.first() == Some(&nth);
+        let place = lines.iter().position(is_first);
+        let place = place.or_else(|| lines.iter().position(|line| line.0.holders.contains(&nth)));
+        match place {
+            Some(place) => {
+                let with = &mut lines[place].1;
+                // Of two that hold the same, both got longer.
+                let is_same = |one: &&mut Change| one.count == Some(0) && one.name == table.name;
+                match with.iter_mut().find(is_same) {
+                    Some(one) => {
+                        one.bytes = one.bytes.zip(table.bytes).map(|(a, b)| a.saturating_add(b));
+                    }
+                    None => with.push(table),
+                }
+                with.sort_by(|a, b| weight(b).total_cmp(&weight(a)));
+            }
+            None if all[nth].longer() > 0 => {}
+            None => {
+                let (holders, share) = (vec![nth], 1.0);
+                let piece = Piece {
+                    group: table,
+                    holders,
+                    share,
+                };
+                lines.push((piece, Vec::new()));
+            }
+        }
+    }
+}
+
 /// What holders have more of, and no breakdown names.
-fn only_held(groups: &[Change], holders: &[Changed]) -> Vec<Change> {
-    let mut known: HashSet<&str> = groups.iter().map(|group| plain(&group.name)).collect();
+fn only_held(pieces: &[Piece], tables: &[(usize, Change)], holders: &[Changed]) -> Vec<Change> {
+    let groups = pieces.iter().map(|piece| &piece.group);
+    let groups = groups.chain(tables.iter().map(|(_, table)| table));
+    let mut known: HashSet<&str> = groups.map(|group| plain(&group.name)).collect();
     let mut found = Vec::new();
     for holder in holders.iter().filter(|holder| holder.grew()) {
         for held in &holder.now.of {
@@ -155,7 +188,7 @@ fn alone(lines: &[Line], all: &[Changed]) -> Vec<Line> {
             let holders = vec![nth];
             let share = 1.0;
             (
-                Held {
+                Piece {
                     group,
                     holders,
                     share,
@@ -166,8 +199,8 @@ fn alone(lines: &[Line], all: &[Changed]) -> Vec<Line> {
         .collect()
 }
 
-/// Of what matters, first what is held by something that grew itself, then what is held at all: what nobody holds
-/// is mostly garbage that waits for the collector, and a batch that comes and goes is no leak.
+/// Of what matters, first what is held by something that stores it, then what is held at all: what nobody holds is
+/// mostly garbage that waits for the collector, and a batch that comes and goes is no leak.
 fn in_order(lines: &mut [Line], all: &[Changed]) {
     let size = |(lead, with): &Line| lead.weight() + with.iter().map(weight).sum::<f64>();
     let whole: f64 = lines.iter().map(size).sum();
@@ -176,7 +209,7 @@ fn in_order(lines: &mut [Line], all: &[Changed]) {
         let matters = size(line) >= MATTERS * whole;
         (
             matters,
-            matters && by.is_some_and(|by| by.longer() > 0),
+            matters && by.is_some_and(Changed::stores),
             matters && by.is_some(),
         )
     };
@@ -187,8 +220,8 @@ fn in_order(lines: &mut [Line], all: &[Changed]) {
     });
 }
 
-fn told(lead: Held, with: Vec<Change>, all: &[Changed], any: bool, pace: Pace) -> Growth {
-    let Held {
+fn told(lead: Piece, with: Vec<Change>, all: &[Changed], any: bool, pace: Pace) -> Growth {
+    let Piece {
         group,
         holders,
         share,

@@ -3,12 +3,14 @@
 //! sentences that are made here.
 //!
 //! `groups` says which groups of objects changed, `holders` which holders did and whose growth explains a group's,
-//! `lines` puts both together, the leak first, and `words` says it.
+//! `tables` takes the growth of containers themselves apart from that of objects, `lines` puts all together, the leak
+//! first, and `words` says it.
 
 mod facts;
 mod groups;
 mod holders;
 mod lines;
+mod tables;
 #[cfg(test)]
 mod tests;
 mod words;
@@ -119,13 +121,15 @@ pub fn diff(a: &Look, b: &Look) -> Diff {
     let seconds = (same_process && seconds > 0.0).then_some(seconds);
     let pace = Pace { steps, seconds };
     let holders = holders::changes(a, b);
-    let (grew, shrank) = groups::changes(a, b);
+    let (grew, mut shrank) = groups::changes(a, b);
+    let apart = tables::apart(grew, &holders);
+    shrank.extend(apart.shrank);
     Diff {
         notes: notes(a, b, &from, &to, steps),
         same_process,
         steps,
         seconds,
-        grew: lines::grown(grew, holders, pace),
+        grew: lines::grown(apart.grew, apart.tables, holders, pace),
         shrank: lines::shrunk(shrank, pace),
         from,
         to,

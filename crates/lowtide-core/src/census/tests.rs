@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::look::{
-    Breakdown, By, Examiner, HeldGroup, LookWhy, Part, PythonHeap, PythonVersion, Rest,
+    Breakdown, By, End, Examiner, HeldGroup, LookWhy, Part, PythonHeap, PythonVersion, Rest,
 };
 
 const TENSOR: &str = "Tensor cpu float32 [3, 1344, 1344]";
@@ -32,6 +32,7 @@ fn census(second: u64, step: Option<u64>) -> Look {
 trait With {
     fn parts(self, by: By, parts: &[(&str, u64, u64)]) -> Self;
     fn holder(self, name: &str, kind: &str, length: Option<u64>, of: &[(&str, u64, u64)]) -> Self;
+    fn table(self, bytes: u64) -> Self;
     fn within(self, path: &[&str]) -> Self;
 }
 
@@ -71,6 +72,14 @@ impl With for Look {
             empties: Vec::new(),
             address: heap.holders.len() as u64,
         });
+        self
+    }
+
+    /// What the last holder's own table has.
+    fn table(mut self, bytes: u64) -> Look {
+        let holders = &mut self.heap.as_mut().unwrap().holders;
+        let last = holders.last_mut().unwrap();
+        last.keeps = Bytes(last.keeps.0 + bytes);
         self
     }
 
@@ -123,7 +132,7 @@ fn a_list_that_grows_is_the_first_line() {
     assert_eq!(names, [TENSOR, "list"]);
     assert_eq!(
         diff.grew[1].says,
-        "+9.62 kB of list, 8 B a step, no holder found"
+        "+9.62 kB of list (no new ones), 8 B a step, no holder found"
     );
     assert_eq!(
         diff.shrank[0].says,
@@ -464,4 +473,239 @@ fn what_nobody_named_is_said_in_its_own_words() {
     let diff = diff(&of(census(0, Some(0)), 10), &of(census(60, Some(10)), 30));
     let says = "+20 x bytearray (+400 kB), 2.00 a step, in cycles that nobody holds";
     assert_eq!(first(&diff), says);
+}
+
+/// Keys that stay, and lists inside that get longer.
+fn seen(step: u64, root: &str, new_lists: u64) -> Look {
+    let texts = ("str", step * 400, step * 20_000);
+    let lists = ("list", 20 + new_lists, 2000 + step * 3200);
+    let words = ("str", step * 4, step * 400);
+    let all = ("str", step * 404, step * 20_400);
+    census(step, Some(step))
+        .parts(By::PythonType, &[all, lists])
+        .holder("train.vocab", "dict", Some(step * 4), &[words])
+        .within(&["module train", ".vocab"])
+        .holder("train.seen", "dict", Some(20), &[texts, lists])
+        .within(&[root, ".seen"])
+}
+
+#[test]
+fn what_gets_longer_inside_a_global_counts_as_much_as_the_global_itself() {
+    let root = "module train";
+    let lines = diff(&seen(100, root, 0), &seen(300, root, 0)).grew;
+    assert_eq!(
+        lines[0].says,
+        "+80,800 x str (+4.08 MB), 404 a step, held by train.seen (dict, 20)"
+    );
+    assert!(
+        lines[1].says.starts_with("+800 in train.vocab"),
+        "{lines:#?}"
+    );
+    // In a function's variable it may be a batch at the same address.
+    let root = "main() train.py:41";
+    let of_function = diff(&seen(100, root, 0), &seen(300, root, 0));
+    assert!(
+        first(&of_function).contains("train.vocab"),
+        "{of_function:#?}"
+    );
+    // As is another object under the same name.
+    let root = "module train";
+    let mut moved = seen(300, root, 0);
+    moved.heap.as_mut().unwrap().holders[1].address = 77;
+    let moved = diff(&seen(100, root, 0), &moved);
+    assert!(first(&moved).contains("train.vocab"), "{moved:#?}");
+}
+
+/// Gradients are there between two moments of a step, and in no list that got longer.
+#[test]
+fn a_model_that_has_gradients_for_the_moment_does_not_come_first() {
+    let with = |step: u64, gradients: u64| {
+        let rows = ("dict", step, step * 2000);
+        let gradients = [(TENSOR, gradients, gradients * EACH)];
+        let hooks = ("list", 3, 200 + step * 8);
+        census(step, Some(step))
+            .parts(By::TensorGroup, &gradients)
+            .parts(By::PythonType, &[rows, hooks])
+            .holder("train.rows", "list", Some(step), &[rows])
+            .within(&["module train", ".rows"])
+            .holder("train.model", "dict", Some(9), &[gradients[0], hooks])
+            .within(&["module train", ".model"])
+    };
+    let diff = diff(&with(1000, 0), &with(3000, 1));
+    assert!(first(&diff).contains("train.rows"), "{diff:#?}");
+}
+
+#[test]
+fn slots_that_are_filled_count_as_growth_of_the_container() {
+    let with = |step: u64| {
+        let rows = ("dict", step, step * 2000);
+        let tensors = [(TENSOR, step, step * EACH)];
+        let mut look = census(step, Some(step))
+            .parts(By::TensorGroup, &tensors)
+            .parts(By::PythonType, &[rows])
+            .holder("train.rows", "list", Some(step), &[rows])
+            .holder("cache in main() train.py:9", "list", Some(4000), &tensors);
+        look.heap.as_mut().unwrap().holders[1].ends = vec![End::Slots {
+            filled: step,
+            of: 4000,
+            bytes_to_come: None,
+        }];
+        look
+    };
+    // The rows are enough to come first if length alone counted.
+    let (mut a, mut b) = (with(10), with(20));
+    for (look, bytes) in [(&mut a, 10_000_000), (&mut b, 30_000_000)] {
+        let rows = &mut look.breakdowns[1].parts[0];
+        rows.bytes = Some(Bytes(bytes));
+        let held = &mut look.heap.as_mut().unwrap().holders[0];
+        (held.of[0].bytes, held.keeps) = (Bytes(bytes), Bytes(bytes));
+    }
+    let diff = diff(&a, &b);
+    assert!(
+        first(&diff).contains("held by cache in main()"),
+        "{diff:#?}"
+    );
+    assert!(diff.grew[1].says.contains("train.rows"), "{diff:#?}");
+}
+
+/// 26,200 items in a list whose table is 214 kB longer, and two small lists that somebody else has.
+#[test]
+fn the_table_of_a_container_is_told_with_it_and_not_with_others() {
+    let with = |items: u64, names: u64, loose: u64| {
+        let samples = ("__main__.Sample", items, items * 56);
+        let named = ("list", names, names * 64);
+        let table = items * 8;
+        let lists = ("list", 50 + names, 5000 + named.2 + table + loose);
+        census(items, Some(items))
+            .parts(By::PythonType, &[samples, lists])
+            .holder("train.instances", "list", Some(items), &[samples])
+            .table(table)
+            .holder("train.by_name", "dict", Some(names), &[named])
+    };
+    let told = diff(&with(1000, 48, 0), &with(27_000, 50, 0)).grew;
+    let with_it: Vec<String> = told[0].with.iter().map(Change::says).collect();
+    assert!(told[0].says.contains("train.instances"), "{told:#?}");
+    assert_eq!(with_it, ["+208 kB of list (no new ones)"]);
+    assert_eq!(
+        told[1].says,
+        "+2 x list (+128 B), 0.000077 a step, held by train.by_name (dict, 48 -> 50)"
+    );
+    assert_eq!(told.len(), 2);
+    // Nor is what other lists grew by that nobody named.
+    let loose = diff(&with(1000, 48, 0), &with(27_000, 50, 90_000)).grew;
+    let says: Vec<&str> = loose[1..].iter().map(|line| line.says.as_str()).collect();
+    assert_eq!(
+        says[0],
+        "+90.0 kB of list (no new ones), 3 B a step, no holder found"
+    );
+    assert!(says[1].starts_with("+2 x list (+128 B)"), "{says:?}");
+}
+
+#[test]
+fn a_table_belongs_to_the_line_of_its_container_whatever_that_is_of() {
+    let with = |n: u64| {
+        let points = ("__main__.Point", n, n * 64);
+        let tables = [("__main__.Rows", 1, n * 8), ("set", 1, n * 30)];
+        census(n, Some(n))
+            .parts(By::PythonType, &[points, tables[0], tables[1]])
+            .holder("Ctx of train.ctx", "dict", Some(2), &[points, tables[0]])
+            .within(&["module train", ".ctx"])
+            .holder("Ctx.rows of train.ctx", "__main__.Rows", Some(n), &[points])
+            .table(n * 8)
+            .within(&["module train", ".ctx", ".rows"])
+            // It keeps nothing alone, and its own line says that it keeps its table.
+            .holder("train.names", "set", Some(n), &[])
+            .table(n * 30)
+    };
+    let grew = diff(&with(1000), &with(3000)).grew;
+    let says: Vec<&str> = grew.iter().map(|line| line.says.as_str()).collect();
+    assert_eq!(
+        says,
+        [
+            "+2,000 x __main__.Point (+128 kB), 1.00 a step, held by Ctx.rows of train.ctx (__main__.Rows, 1,000 -> 3,000)",
+            "+2,000 in train.names (set, 1,000 -> 3,000), 1.00 a step, keeps 60.0 kB more",
+        ]
+    );
+    assert_eq!(
+        grew[0].with[0].says(),
+        "+16.0 kB of __main__.Rows (no new ones)"
+    );
+}
+
+/// Lists that grew by less than one list alone: others became less.
+#[test]
+fn what_a_type_lost_beside_a_table_is_told_as_lost() {
+    let with = |n: u64, others: u64| {
+        census(n, Some(n))
+            .parts(By::PythonType, &[("list", others, others * 100 + n * 8)])
+            .holder("train.ids", "list", Some(n), &[])
+            .table(n * 8)
+    };
+    let diff = diff(&with(1000, 40), &with(3000, 30));
+    assert!(first(&diff).starts_with("+2,000 in train.ids"), "{diff:#?}");
+    assert_eq!(diff.grew.len(), 1);
+    assert_eq!(
+        diff.shrank[0].says,
+        "-10 x list (-1.00 kB), -0.00500 a step"
+    );
+}
+
+#[test]
+fn a_line_does_not_mix_signs_and_no_rate_is_none() {
+    let with = |step: u64, lists: (u64, u64), sets: (u64, u64)| {
+        let of = [("list", lists.0, lists.1), ("set", sets.0, sets.1)];
+        census(step, Some(step)).parts(By::PythonType, &of)
+    };
+    let a = with(1000, (40, 10_000), (7, 9000));
+    let mixed = diff(&a, &with(1010, (38, 14_110), (9, 8000)));
+    assert_eq!(
+        first(&mixed),
+        "+4.11 kB of list (2 fewer of them), 411 B a step"
+    );
+    assert_eq!(
+        mixed.shrank[0].says,
+        "-1.00 kB of set (2 more of them), -100 B a step"
+    );
+    let slow = diff(&a, &with(3000, (40, 10_200), (7, 8500)));
+    assert_eq!(first(&slow), "+200 B of list (no new ones)");
+    assert_eq!(slow.shrank[0].says, "-500 B of set");
+}
+
+#[test]
+fn who_has_no_name_is_said_once_in_words() {
+    let with = |n: u64, native: &str| {
+        let of = |n: u64| [("set", n, n * 200)];
+        census(n, Some(n))
+            .parts(By::PythonType, &of(2 * n))
+            .holder("train.pool", "list", Some(n), &of(n))
+            .holder(native, "C or C++ code", None, &of(n))
+    };
+    let says = |name: &str| first(&diff(&with(10, name), &with(20, name))).to_owned();
+    let before = "+20 x set (+4.00 kB), 2.00 a step, held by train.pool (list, 10 -> 20) and ";
+    let whole = says("held by C or C++ code");
+    assert_eq!(whole, format!("{before}C or C++ code"));
+    let inner = says("dict[<tuple>].<dict>, held by C or C++ code");
+    let dict = "dict[<tuple>].<dict> of C or C++ code (C or C++ code)";
+    assert_eq!(inner, format!("{before}{dict}"));
+    // A part of it.
+    let part = |name: &str, count: u64| {
+        let whole = [("set", 100 + 2 * count, count * 400)];
+        let of = [("set", count, count * 200)];
+        census(count, Some(count))
+            .parts(By::PythonType, &whole)
+            .holder(name, "C or C++ code", None, &of)
+    };
+    for (name, ends) in [
+        ("held by C or C++ code", "50 % of it held by C or C++ code"),
+        (
+            "in cycles that nobody holds",
+            "50 % of it in cycles that nobody holds",
+        ),
+    ] {
+        let diff = diff(&part(name, 10), &part(name, 20));
+        assert!(first(&diff).ends_with(ends), "{diff:#?}");
+    }
+    let mut holder = with(1, "x").heap.unwrap().holders.remove(0);
+    holder.also_held_by = Some("held by C or C++ code".to_owned());
+    assert_eq!(facts(&holder), ["most of it is held by C or C++ code too"]);
 }

@@ -8,6 +8,11 @@ use crate::units::{grouped, show_bytes, three_significant};
 
 /// Holders that have this share have all of it.
 const ALL: f64 = 0.95;
+/// Bytes a step or a minute below this round to none.
+const LEAST_RATE: f64 = 0.5;
+
+/// Types whose objects keep the size that they were made with.
+const FIXED: [&str; 6] = ["str", "bytes", "int", "float", "tuple", "frozenset"];
 
 pub(super) fn grew(
     group: &Change,
@@ -32,21 +37,48 @@ pub(super) fn grew(
     let what = amount(group);
     let by: Vec<String> = holders.iter().map(with_length).collect();
     let by = match by.as_slice() {
+        [] if any_known => ", no holder found".to_owned(),
+        [] => String::new(),
         // What nobody named says itself how it is held.
         [_] if held >= ALL && is_phrase(&holders[0].now.name) => {
             format!(", {}", holders[0].now.name)
         }
-        [] if any_known => ", no holder found".to_owned(),
-        [] => String::new(),
+        [_] if holders[0].now.name.starts_with(CYCLES) => {
+            format!(", {} of it {}", percent(held), holders[0].now.name)
+        }
         _ if held < ALL => format!(", {} of it held by {}", percent(held), listed(&by)),
         _ => format!(", held by {}", listed(&by)),
     };
     format!("{what}{rate}{by}")
 }
 
+/// How the census says that something is held where nobody gave it a name, alone or behind a comma.
+const HELD_BY: &str = "held by ";
+const CYCLES: &str = "in cycles ";
+
 /// `held by C or C++ code`, `in cycles that nobody holds`: no names.
 fn is_phrase(name: &str) -> bool {
-    name.starts_with("held by ") || name.starts_with("in cycles ")
+    name.starts_with(HELD_BY) || name.starts_with(CYCLES)
+}
+
+/// Of such a name there may be several: `dict, held by C or C++ code`.
+pub(super) fn is_nameless(name: &str) -> bool {
+    is_phrase(name) || name.split(", ").skip(1).any(is_phrase)
+}
+
+/// A holder's name behind `held by`: `C or C++ code`, `dict of C or C++ code`, `list in cycles that nobody holds`.
+pub(super) fn behind_held_by(name: &str) -> String {
+    if let Some(whose) = name.strip_prefix(HELD_BY) {
+        return whose.to_owned();
+    }
+    match name.rsplit_once(", ") {
+        Some((what, how)) if how.starts_with(CYCLES) => format!("{what} {how}"),
+        Some((what, how)) => match how.strip_prefix(HELD_BY) {
+            Some(whose) => format!("{what} of {whose}"),
+            None => name.to_owned(),
+        },
+        None => name.to_owned(),
+    }
 }
 
 pub(super) fn shrank(group: &Change, rate: Option<Rate>) -> String {
@@ -68,13 +100,36 @@ fn amount(group: &Change) -> String {
         format!("{sign}{}", show_bytes(bytes as f64))
     });
     match (group.count, bytes) {
+        (Some(count), Some(bytes)) if is_mixed(group) => {
+            let which = if count < 0 { "fewer" } else { "more" };
+            let count = grouped(count.unsigned_abs());
+            format!("{bytes} of {name} ({count} {which} of them)")
+        }
         (Some(count), Some(bytes)) if count != 0 => {
             format!("{} x {name} ({bytes})", signed(count))
         }
         (Some(count), None) => format!("{} x {name}", signed(count)),
+        (_, Some(bytes)) if is_longer(group) => format!("{bytes} of {name} (no new ones)"),
         (_, Some(bytes)) => format!("{bytes} of {name}"),
         (None, None) => name,
     }
+}
+
+/// Fewer objects with more bytes, or the other way round: some went, and what was there changed its size.
+fn is_mixed(group: &Change) -> bool {
+    let both = group.count.zip(group.bytes);
+    both.is_some_and(|(count, bytes)| count.signum() * bytes.signum() < 0)
+}
+
+/// The same objects, and larger.
+fn is_longer(group: &Change) -> bool {
+    let is_type = group.by == By::PythonType && may_get_longer(&group.name);
+    is_type && group.count == Some(0) && group.bytes > Some(0)
+}
+
+/// Of a type that may not, others have come in the place of those that were there.
+pub(super) fn may_get_longer(name: &str) -> bool {
+    !FIXED.contains(&name)
 }
 
 /// `Tensor cpu float32 [8]`, also where the breakdown leaves out what all of it is.
@@ -91,9 +146,11 @@ fn shown_rate(group: &Change, rate: Rate) -> String {
         Per::Minute => "a minute",
     };
     match (rate.count, rate.bytes) {
-        (Some(count), _) if group.count != Some(0) => {
+        (Some(count), _) if group.count != Some(0) && !is_mixed(group) => {
             format!(", {} {per}", number(count))
         }
+        // So little a step is no rate.
+        (_, Some(bytes)) if bytes.abs() < LEAST_RATE => String::new(),
         (_, Some(bytes)) => format!(", {} {per}", show_bytes(bytes)),
         _ => String::new(),
     }
@@ -115,9 +172,12 @@ fn signed(count: i64) -> String {
 
 /// `train.CACHE (list, 412 -> 1,615)`.
 fn with_length(change: &HolderChange) -> String {
-    let Holder {
-        name, kind, length, ..
-    } = &change.now;
+    let Holder { kind, length, .. } = &change.now;
+    let name = behind_held_by(&change.now.name);
+    // Code, or nobody: neither has a type or a length.
+    if is_phrase(&change.now.name) {
+        return name;
+    }
     match (change.was, length) {
         (
             Some(Was {

@@ -5,7 +5,7 @@ use crate::census::{self, Growth};
 use crate::judge::words::percent;
 use crate::look::{By, Examiner};
 use crate::run::Taken;
-use crate::units::show_bytes;
+use crate::units::{show_bytes, show_duration};
 
 use super::memory::Pair;
 use super::seen::was_cut_short;
@@ -65,25 +65,56 @@ pub(crate) fn held(pair: &Pair, course: f64, saw_it: bool) -> Option<Held> {
             show_bytes(grew)
         )
     }));
-    if course > 0.0 && covered < COVERS {
-        notes.push(format!(
-            "the two saw {} of the growth: they came before or after it",
-            percent(covered.max(0.0))
-        ));
-    }
     let moment = |taken: &Taken| Moment {
         seconds: taken.look.at.seconds(),
         step: taken.step.map(|step| step as f64),
     };
+    let (from, to) = (moment(pair.first), moment(pair.last));
+    if course > 0.0 && covered < COVERS {
+        notes.push(match saw_it {
+            true => saw_little(grew, course),
+            false => elsewhere(from, to),
+        });
+    }
     (!lines.is_empty()).then(|| Held {
         censuses: pair.looks(),
-        from: moment(pair.first),
-        to: moment(pair.last),
+        from,
+        to,
         grew,
         explained,
         lines,
         notes,
     })
+}
+
+/// Two that lie in the stretch that is judged, and saw hardly any of its growth.
+fn saw_little(grew: f64, course: f64) -> String {
+    let whole = show_bytes(course);
+    match grew > 0.0 {
+        true => format!(
+            "between the two the process grew by {} of the {whole} that are judged: the rest came before or after them",
+            percent(grew / course)
+        ),
+        false => format!(
+            "between the two the process did not grow: the {whole} that are judged came before or after them"
+        ),
+    }
+}
+
+/// Two that lie beside that stretch: what they saw is no share of it, and no less true for that.
+fn elsewhere(from: Moment, to: Moment) -> String {
+    let stretch = match from.step.zip(to.step) {
+        Some((from, to)) => format!("step {from:.0} to step {to:.0}"),
+        None => format!(
+            "{} to {}",
+            show_duration(from.seconds),
+            show_duration(to.seconds)
+        ),
+    };
+    format!(
+        "the censuses were taken from {stretch}, and the growth that is judged is that of another stretch: what they \
+         saw may have gone on there"
+    )
 }
 
 /// Of a line, with what came along.
@@ -109,5 +140,27 @@ fn told(growth: &Growth, bytes: f64, share: f64) -> HeldLine {
         held: growth.held,
         path: holder.map_or_else(Vec::new, |holder| holder.now.path.clone()),
         facts: holder.map_or_else(Vec::new, |holder| census::facts(&holder.now)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_censuses_saw_elsewhere_is_no_share_and_no_contradiction() {
+        let at = |seconds: f64, step: Option<f64>| Moment { seconds, step };
+        let by_step = elsewhere(at(1.0, Some(70.0)), at(13.5, Some(680.0)));
+        assert_eq!(
+            by_step,
+            "the censuses were taken from step 70 to step 680, and the growth that is judged is that of another \
+             stretch: what they saw may have gone on there"
+        );
+        let by_time = elsewhere(at(3.0, None), at(14.0, Some(680.0)));
+        assert!(by_time.contains("from 3s to 14s, "), "{by_time}");
+        let little = saw_little(10e6, 100e6);
+        let says = "between the two the process grew by 10 % of the 100 MB that are judged: the rest came before or after them";
+        assert_eq!(little, says);
+        assert!(saw_little(-1.0, 100e6).contains("did not grow"));
     }
 }
