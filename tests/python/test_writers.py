@@ -63,6 +63,7 @@ def holders_of(truth):
     holders |= {("global", "__main__", site.holder[1]) for site in truth if site.holder[0] == "global"}
     holders |= {site.holder for site in truth if site.holder[0] == "variable"}
     nothing = {("attribute", "Metrics", "never"), ("attribute", "Metrics", "maybe"), ("global", "__main__", "LEFT_ALONE")}
+    nothing |= {("attribute", "Metrics", "assigned")}
     return sorted(holders | nothing | {("variable", "local_deleted", "caught")})
 
 

@@ -28,6 +28,16 @@ HEAP = []
 SORTED = []
 MERGED = {}
 SPREAD = []
+JOINED = []
+GLUED = []
+REBUILT = []
+REMADE = []
+RENEWED = []
+COPIED = [1, 2]
+FILTERED = [1, 2]
+EITHER = []
+CALLED_LATER = set()
+HANDLERS = {}
 NAMES = ["a", "b"]
 
 
@@ -112,6 +122,11 @@ class Metrics(Base):
         self.finished = []
         self.whiled = []
         self.once = None
+        self.remade = []
+        self.assigned = []
+        self.assigned_again = []
+        self.later = []
+        self.handler = None
         for name in NAMES:
             self.in_loop = [name]
 
@@ -356,6 +371,29 @@ class Metrics(Base):
             self.once = [x]
 
 
+    def remakes(self, x):
+        self.remade = remade(self.remade, x)
+        self.remade = np.append(self.remade, x)
+        rows = [x]
+        self.remade = rows
+        self.remade = self.remade[-5:]
+
+    def hands_on(self, x):
+        self.handler = self.later.append
+        self.handler(x)
+        return self.later.pop
+
+
+class Arrays:
+    """As libraries have them: they give a new one."""
+
+    def append(self, rows, x):
+        return [*rows, x]
+
+    def concat(self, parts, sort=False):
+        return [each for part in parts for each in part][-50:]
+
+
 class AsyncLock:
     async def __aenter__(self):
         return self
@@ -381,7 +419,114 @@ def drive(coroutine):
         pass
 
 
+def remade(rows, x):
+    return [*rows, x][-50:]
+
+
+def call(function, *rest, **named):
+    pass
+
+
+np = Arrays()
 metrics = Metrics()
+
+
+@hot
+def to_joined(x):
+    global JOINED, GLUED
+    JOINED = np.concat([JOINED, [x]], sort=True)
+    JOINED = np.concat((JOINED[-3:], [x]))
+    GLUED = np.append(GLUED[-3:], x)
+    GLUED = np.append(GLUED, x)
+    GLUED = (GLUED + [x])[-3:]
+
+
+@hot
+def to_remade(x):
+    global REMADE
+    REMADE = remade(REMADE, x)
+    REMADE = [REMADE, x]
+    REMADE = list(REMADE)
+    other = [x]
+    REMADE = other
+
+
+@hot
+def to_renewed(x):
+    global RENEWED
+    RENEWED = set()
+    RENEWED = collections.deque(maxlen=5)
+    RENEWED = collections.deque(NAMES)
+    RENEWED = collections.defaultdict(list)
+    RENEWED = {"a": [], "b": (1, -2)}
+    RENEWED = None
+    RENEWED = 0
+    RENEWED = dict(a=1)
+    RENEWED = dict(a=x)
+
+
+@hot
+def to_copied(x):
+    global COPIED
+    COPIED = COPIED[:]
+    COPIED = COPIED[::-1]
+    COPIED = COPIED[-3:None]
+    COPIED = COPIED[x - 1000 : x]
+    COPIED = COPIED[:] + [x]
+
+
+@hot
+def to_filtered(x):
+    global FILTERED
+    FILTERED = [one for one in FILTERED if one > 1]
+    FILTERED = {one: one for one in (x, *FILTERED)}
+    FILTERED = list(one for one in FILTERED)
+    try:
+        x / (x % 2)
+    except ZeroDivisionError:
+        FILTERED = [one for one in (x, *FILTERED)]
+
+
+@hot
+def to_either(x):
+    global EITHER
+    EITHER = [] if x % 2 else EITHER
+    EITHER = EITHER or []
+    EITHER = [] if x % 2 else {}
+
+
+@hot
+def passed_on(x):
+    call(CALLED_LATER.discard)
+    call(x, done=CALLED_LATER.add)
+    call(x, [CALLED_LATER.clear], {"then": CALLED_LATER.update})
+    HANDLERS["forget"] = CALLED_LATER.remove
+    later = CALLED_LATER.discard
+    call(later)
+    call(lambda: CALLED_LATER.pop)
+    call(CALLED_LATER.union, len(CALLED_LATER), CALLED_LATER)
+    CALLED_LATER.add(x)
+    return CALLED_LATER.add
+
+
+@hot
+def passed_to_closure(x):
+    todo = []
+    put = todo.append
+    call(lambda y: put(y))
+    return todo
+
+
+@hot
+def local_joined(x):
+    log = [x]
+    log = np.concat([log, [x]])
+    log = remade(log, x)
+    new = log + [x]
+    log = new
+    for one in log:
+        last = one
+    return log, last
 
 
 @hot
@@ -616,6 +761,7 @@ SMALL += [Metrics.trims, Metrics.deletes, Metrics.goes, Metrics.alias, Metrics.b
 SMALL += [Metrics.locks, Metrics.chooses, Metrics.inside, Metrics.decorated, Metrics.over_lines, Metrics.with_stars, Metrics.fewer]
 SMALL += [Metrics.pops, Metrics.unpacks, Metrics.private, Metrics.counts_up, Metrics.inserts, Metrics.condition, Metrics.finishes]
 SMALL += [Metrics.copies, Metrics.swaps]
+SMALL += [Metrics.remakes, Metrics.hands_on]
 SMALL += [Metrics.whiles, Metrics.lazily, Metrics.put_in_base]
 
 
@@ -637,6 +783,11 @@ if "--profile" in sys.argv:
     sys.setprofile(lambda *_: None)
 if "--trace" in sys.argv:
     sys.settrace(lambda *_: None)
+metrics.assigned = []
+for again in range(2):
+    REBUILT = np.concat([REBUILT, [again]])
+    call(REBUILT.clear)
+    metrics.assigned_again = []
 heat(1000)
 for number in range(3):
     TOP_LEVEL.append(number)

@@ -64,9 +64,10 @@ OPERATIONS = {
     "DELETE_GLOBAL": of("DeleteGlobal", 0),
     "LOAD_CONST": of("LoadConst", 1),
     "LOAD_COMMON_CONSTANT": of("LoadCommon", 1),
+    "LOAD_SMALL_INT": of("LoadNumber", 1),
     **{
         name: take(0, 1)
-        for name in "LOAD_SMALL_INT LOAD_BUILD_CLASS LOAD_ASSERTION_ERROR".split()
+        for name in "LOAD_BUILD_CLASS LOAD_ASSERTION_ERROR".split()
     },
     "LOAD_ATTR": of("LoadAttr", lambda arg: both(arg & 1 if MINOR >= 12 else 0)),
     "LOAD_METHOD": of("LoadMethod", 1),
@@ -76,7 +77,7 @@ OPERATIONS = {
     **{name: of("Inplace(Sign::Other)", -1) for name in dis.opmap if name.startswith("INPLACE_")},
     **{name: take(2, 1) for name in dis.opmap if name.startswith("BINARY_")},
     "BINARY_SUBSCR": of("Subscript", -1),
-    "BINARY_SLICE": take(3, 1),
+    "BINARY_SLICE": of("Slice", -2),
     "STORE_SUBSCR": of("StoreSubscript", -3),
     "DELETE_SUBSCR": of("DeleteSubscript", -2),
     "STORE_SLICE": of("StoreSlice", -4),

@@ -1,12 +1,19 @@
 """What a source adds to and empties, by its syntax tree: what `lowtide` has to find by bytecode alone."""
 
 import ast
+import dis
 from dataclasses import dataclass
 
 ADDS = {"append", "appendleft", "extend", "extendleft", "insert", "add", "update", "setdefault", "put", "put_nowait"}
 EMPTIES = {"clear", "pop", "popleft", "popitem", "remove", "discard", "difference_update", "intersection_update"}
 ADDS_TO = {"heappush", "insort", "insort_left", "insort_right"}
 EMPTIES_OF = {"heappop"}
+# Functions that give all that they are given, and what makes new containers (where a module may stand before it, and where not).
+JOINING = {"concat", "concatenate", "cat", "vstack", "hstack", "append"}
+MAKING = {"deque", "OrderedDict", "Counter", "DataFrame", "defaultdict"}
+BUILTIN = {"list", "dict", "set", "tuple", "frozenset", "bytearray"}
+# What a name had is lost by it; or it is not known whether it is in what came.
+GIVEN, GIVEN_UNKNOWN = "=", "= (unless the new one keeps it)"
 SIGNS = {ast.Add: ("adds", "+="), ast.BitOr: ("adds", "|="), ast.Sub: ("empties", "-="), ast.BitAnd: ("empties", "&=")}
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
@@ -106,6 +113,7 @@ class Finder:
         if isinstance(node, FUNCTIONS):
             for each in node.decorator_list:
                 self.statement(scope, each, prefix, looped, hidden)
+            self.passed_on(scope, node, hidden, [*node.args.defaults, *node.args.kw_defaults])
             within = Finder()
             within.found = self.found
             name = prefix + node.name
@@ -149,6 +157,7 @@ class Finder:
 
     def note(self, scope, node, looped, hidden):
         add = lambda place, *rest: self.add(scope, place, hidden, node, *rest)  # noqa: E731
+        self.passed_on(scope, node, hidden, given_away(node))
         if isinstance(node, ast.Call):
             self.call(scope, node, hidden)
         elif isinstance(node, ast.Delete):
@@ -177,6 +186,8 @@ class Finder:
             self.assigned(scope, node.optional_vars, None, node.optional_vars, looped, hidden)
 
     def assigned(self, scope, target, value, node, looped, hidden):
+        if value is not None and is_kept(scope, target):
+            self.passed_on(scope, node, hidden, [value])
         if isinstance(target, (ast.Tuple, ast.List)):
             for each in target.elts:
                 self.assigned(scope, each, None, node, looped, hidden)
@@ -187,18 +198,28 @@ class Finder:
                 self.add(scope, target.value, hidden, node, "empties", "%s[:] =")
             else:
                 self.add(scope, target.value, hidden, node, "adds", "%s[...] =")
-        elif value is not None and any(same(part, target) for part in parts(value)):
+        elif value is not None and any(same(part, target) for part in parts(value, scope)):
             self.add(scope, target, hidden, node, "adds", "= itself + ...", False)
         elif value is None or not same(value, target):
             if isinstance(target, ast.Attribute):
-                makes = scope.name.rpartition(".")[2] in MAKERS
+                makes = not scope.is_function or scope.name.rpartition(".")[2] in MAKERS
             elif scope.owner(target.id) is scope:
                 makes = target.id not in self.given
                 self.given.add(target.id)
             else:
                 makes = not scope.is_function
             if not makes or looped:
-                self.add(scope, target, hidden, node, "empties", "=", False)
+                how = GIVEN if value is not None and is_lost(scope, target, value, hidden) else GIVEN_UNKNOWN
+                self.add(scope, target, hidden, node, "empties", how, False)
+
+    def passed_on(self, scope, node, hidden, values):
+        """Methods that are taken and not called."""
+        for value in values:
+            if isinstance(value, ast.Name) and value.id not in hidden and scope.owner(value.id) is scope:
+                value = scope.aliases.get(value.id)
+            if isinstance(value, ast.Attribute) and value.attr in ADDS | EMPTIES:
+                does = "adds" if value.attr in ADDS else "empties"
+                self.add(scope, value.value, hidden, node, does, "%%s.%s, passed on" % value.attr)
 
     def call(self, scope, node, hidden):
         function = node.func
@@ -291,15 +312,92 @@ def is_place(node):
     return isinstance(node, ast.Name)
 
 
-def parts(value):
-    """What a sum or a display is made from."""
+def parts(value, scope):
+    """What a sum, a display or a call that joins is made from."""
     if isinstance(value, ast.BinOp) and isinstance(value.op, (ast.Add, ast.BitOr)):
-        return [each for side in (value.left, value.right) for each in (parts(side) or [side])]
+        return [each for side in (value.left, value.right) for each in (parts(side, scope) or [side])]
+    if isinstance(value, ast.Call) and called(value, scope) in JOINING and not is_spread(value):
+        given = [*value.args, *(each.value for each in value.keywords), getattr(value.func, "value", value.func)]
+        return [each for one in given for each in (items(one) or parts(one, scope) or [one])]
     if isinstance(value, (ast.List, ast.Tuple, ast.Set)):
         return [each.value for each in value.elts if isinstance(each, ast.Starred)]
     if isinstance(value, ast.Dict):
         return [each for key, each in zip(value.keys, value.values) if key is None]
     return []
+
+
+def items(value):
+    """What a display has in it."""
+    each = [one for one in ast.iter_child_nodes(value) if isinstance(one, ast.expr)]
+    is_display = isinstance(value, (ast.List, ast.Tuple, ast.Set, ast.Dict)) and None not in getattr(value, "keys", [])
+    return each if is_display and not any(isinstance(one, ast.Starred) for one in each) else []
+
+
+def called(call, scope):
+    """The name of what is called, unless it is a variable of a function."""
+    if isinstance(call.func, ast.Attribute):
+        return call.func.attr
+    return call.func.id if isinstance(call.func, ast.Name) and not scope.owner(call.func.id) else ""
+
+
+def is_spread(call):
+    return any(isinstance(each, ast.Starred) for each in call.args) or any(each.arg is None for each in call.keywords)
+
+
+def is_constant(node):
+    """By the compiler, which works out what it can."""
+    if any(isinstance(each, (ast.Name, ast.Call, ast.Attribute, ast.Await, ast.Yield, ast.YieldFrom)) for each in ast.walk(node)):
+        return False
+    code = compile(ast.Expression(node), "", "eval")
+    names = {each.opname for each in dis.get_instructions(code)}
+    return names <= {"RESUME", "LOAD_CONST", "LOAD_SMALL_INT", "LOAD_COMMON_CONSTANT", "RETURN_VALUE", "RETURN_CONST"}
+
+
+def is_new(value, scope):
+    """Nothing that was there before is in it."""
+    new = lambda values: all(is_new(each, scope) for each in values)  # noqa: E731
+    if isinstance(value, (ast.List, ast.Tuple, ast.Set, ast.Dict)):
+        return new(each for each in ast.iter_child_nodes(value) if isinstance(each, ast.expr))
+    if isinstance(value, (ast.Starred, ast.NamedExpr)):
+        return is_new(value.value, scope)
+    if isinstance(value, ast.IfExp):
+        return new([value.body, value.orelse])
+    if isinstance(value, ast.BinOp) and isinstance(value.op, (ast.Add, ast.BitOr)):
+        return new([value.left, value.right])
+    if isinstance(value, ast.Call) and not is_spread(value):
+        given = [*value.args, *(each.value for each in value.keywords)]
+        name, known = called(value, scope), MAKING | (BUILTIN if isinstance(value.func, ast.Name) else set())
+        return name in known and (new(given) or name == "defaultdict" and len(given) == 1)
+    return is_constant(value)
+
+
+def is_lost(scope, target, value, hidden):
+    """What the target had is not in the value, or not all of it."""
+    if isinstance(value, ast.Subscript) and isinstance(value.slice, ast.Slice):
+        is_none = lambda end: end is None or isinstance(end, ast.Constant) and end.value is None  # noqa: E731
+        cuts = value.slice.step is None and not (is_none(value.slice.lower) and is_none(value.slice.upper))
+        return cuts and any(same(each, target) for each in (parts(value.value, scope) or [value.value]))
+    return is_new(value, scope)
+
+
+def given_away(node):
+    """Values that go where they are not followed, besides those that get a name."""
+    if isinstance(node, ast.Call):
+        return [*node.args, *(each.value for each in node.keywords)]
+    if isinstance(node, ast.Lambda):
+        return [node.body, *node.args.defaults, *node.args.kw_defaults]
+    if isinstance(node, ast.Return):
+        return [node.value]
+    return items(node) if isinstance(getattr(node, "ctx", None), (ast.Load, type(None))) else []
+
+
+def is_kept(scope, target):
+    """Somebody else sees what it is given: it is no variable, or one that functions within use."""
+    if not isinstance(target, ast.Name) or scope.owner(target.id) is not scope:
+        return not isinstance(target, (ast.Tuple, ast.List, ast.Starred))
+    own = (*FUNCTIONS, ast.Lambda, *COMPREHENSIONS)
+    within = (each for each in ast.walk(scope.node) if isinstance(each, own) and each is not scope.node)
+    return any(isinstance(each, ast.Name) and each.id == target.id for one in within for each in ast.walk(one))
 
 
 def same(one, other):

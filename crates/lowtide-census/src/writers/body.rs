@@ -29,8 +29,10 @@ pub(super) struct Body {
     pub arguments: usize,
     /// Where exceptions lead to, and one behind the last instruction that may raise one (from 3.11 on).
     pub caught: Vec<(usize, usize)>,
-    /// Constants that are slices.
+    /// Constants that are slices, those of them that leave out something, and those that are `None`.
     pub slices: Vec<usize>,
+    pub cutting: Vec<usize>,
+    pub nones: Vec<usize>,
 }
 
 impl Body {
@@ -62,8 +64,25 @@ impl Body {
     /// A slice, made here or written down.
     pub(super) fn is_slice(&self, value: &Value) -> bool {
         match value {
-            Value::Slice => true,
+            Value::Slice { .. } => true,
             Value::Constant(number) => self.slices.contains(number),
+            _ => false,
+        }
+    }
+
+    /// A slice that may leave out something: not `[:]`, and not one with steps, by which `[::-1]` leaves out nothing.
+    pub(super) fn cuts(&self, slice: &Value) -> bool {
+        match slice {
+            Value::Slice { cuts } => *cuts,
+            Value::Constant(number) => self.cutting.contains(number),
+            _ => false,
+        }
+    }
+
+    pub(super) fn is_none(&self, value: &Value) -> bool {
+        match value {
+            Value::Constant(number) => self.nones.contains(number),
+            Value::Common { is_none } => *is_none,
             _ => false,
         }
     }

@@ -29,6 +29,8 @@ const INPLACE: [(usize, Sign); 4] = [
 ];
 const INPLACE_ALL: std::ops::RangeInclusive<usize> = 13..=25;
 const SUBSCRIPT: usize = 26;
+/// `LOAD_COMMON_CONSTANT`'s, from 3.15 on.
+const COMMON_NONE: usize = 7;
 /// `CALL_INTRINSIC_1`'s: a list becomes a tuple.
 const LIST_TO_TUPLE: usize = 6;
 
@@ -109,6 +111,9 @@ impl<'a> Machine<'a> {
             if self.loops.begins_at(one.at) {
                 self.state.comes_again();
             }
+            if self.loops.come_back_to(one.at) {
+                self.state.fills();
+            }
             self.marks.at = one.at;
             self.step(one, instructions.get(nth + 1));
         }
@@ -120,7 +125,11 @@ impl<'a> Machine<'a> {
             Op::Nothing | Op::Extends => {}
             Op::Forget | Op::Hides | Op::Catches => self.state.forget(),
             Op::Take(pops, pushes) => self.state.take(pops.into(), pushes.into()),
-            Op::Ends => self.is_reached = false,
+            Op::Ends => {
+                let given_back = self.state.deep(1);
+                self.marks.passed_on(&given_back);
+                self.is_reached = false;
+            }
             Op::Null => self.state.push(Value::Null),
             Op::Copy => {
                 let value = self.state.deep(argument);
@@ -139,8 +148,9 @@ impl<'a> Machine<'a> {
             Op::MakePairs => self.make(argument.saturating_mul(2)),
             Op::MakeKeyed => self.make(argument.saturating_add(1)),
             Op::MakeSlice => {
+                let cuts = argument != 3 && self.has_ends();
                 self.state.take(if argument == 3 { 3 } else { 2 }, 0);
-                self.state.push(Value::Slice);
+                self.state.push(Value::Slice { cuts });
             }
             Op::MakeInterpolation => self.state.take(2 + (argument & 1), 1),
             Op::MakeFunction => {
@@ -152,7 +162,7 @@ impl<'a> Machine<'a> {
             Op::Spread => {
                 let value = self.state.pop();
                 self.state.change(argument, |made| match made {
-                    Value::From(_) => Value::from_two(made, &value),
+                    Value::From(_) | Value::Of(_) => Value::from_two(made, &value),
                     other => other.clone(),
                 });
             }
@@ -161,6 +171,12 @@ impl<'a> Machine<'a> {
             Op::Unpack => self.state.take(1, argument),
             Op::UnpackRest => self.state.take(1, (argument & 255) + 1 + (argument >> 8)),
             Op::Binary | Op::Sum | Op::Inplace(_) | Op::Subscript => self.binary(one.op, argument),
+            Op::Slice => {
+                let cuts = self.has_ends();
+                self.state.take(2, 0);
+                let part = self.state.pop().cut();
+                self.state.push(if cuts { part } else { Value::Unknown });
+            }
             Op::Call
             | Op::CallKw
             | Op::CallMethod
@@ -180,16 +196,31 @@ impl<'a> Machine<'a> {
             // `except E as e` ends with `e = None; del e`, which nobody wrote.
             _ if std::mem::take(&mut self.is_undone) => {}
             op => {
-                let is_constant = matches!(self.state.deep(1), Value::Constant(_) | Value::Common);
+                let is_constant = matches!(
+                    self.state.deep(1),
+                    Value::Constant(_) | Value::Common { .. }
+                );
                 self.is_undone = is_constant && next.is_some_and(|next| is_undone(one, next));
                 self.named(op, argument, self.is_undone);
             }
         }
     }
 
+    /// Of the two ends of a slice, which are on the stack, one is not `None`.
+    fn has_ends(&self) -> bool {
+        let ends = [self.state.deep(1), self.state.deep(2)];
+        !ends.iter().all(|end| self.body.is_none(end))
+    }
+
     fn make(&mut self, count: usize) {
-        self.state.take(count, 0);
-        self.state.push(Value::From([].into()));
+        let items = self.state.pop_many(count);
+        items.iter().for_each(|item| self.marks.passed_on(item));
+        // What lay below what is known of the stack is not known.
+        let made = match items.len() == count {
+            true => Value::of_items(&items),
+            false => Value::Unknown,
+        };
+        self.state.push(made);
     }
 
     fn binary(&mut self, op: Op, argument: usize) {
@@ -206,6 +237,7 @@ impl<'a> Machine<'a> {
         self.state.push(match op {
             Op::Sum => Value::from_two(&left, &right),
             // A slice is a copy.
+            Op::Subscript if self.body.cuts(&right) => left.cut(),
             Op::Subscript if self.body.is_slice(&right) => Value::Unknown,
             Op::Subscript => left.item(),
             Op::Inplace(sign) => left.inplace(sign),
@@ -225,11 +257,8 @@ impl<'a> Machine<'a> {
             _ => (1 + (argument & 1), minor >= 11),
         };
         let arguments = self.state.pop_many(above);
-        let first = match (op, arguments.last()) {
-            (Op::CallSpread, _) => None,
-            (_, first) if arguments.len() == above => first,
-            _ => None,
-        };
+        arguments.iter().for_each(|one| self.marks.passed_on(one));
+        let is_known = op != Op::CallSpread && arguments.len() == above;
         let mut callee = self.state.pop();
         if has_room {
             let below = self.state.pop();
@@ -237,7 +266,7 @@ impl<'a> Machine<'a> {
                 callee = below;
             }
         }
-        let result = self.marks.called(&callee, first);
+        let result = self.marks.called(&callee, is_known.then_some(&arguments));
         self.state.push(result);
     }
 
@@ -337,7 +366,10 @@ impl<'a> Machine<'a> {
             Op::LoadDeref => state.push(Value::Deref(argument)),
             Op::LoadName => state.push(Value::Name(argument)),
             Op::LoadConst => state.push(Value::Constant(argument)),
-            Op::LoadCommon => state.push(Value::Common),
+            Op::LoadCommon => state.push(Value::Common {
+                is_none: argument == COMMON_NONE,
+            }),
+            Op::LoadNumber => state.push(Value::Common { is_none: false }),
             Op::LoadGlobal => match self.body.minor {
                 ..=10 => state.push(Value::Global(argument)),
                 minor => {
@@ -400,7 +432,7 @@ impl<'a> Machine<'a> {
             Op::StoreSlice => {
                 let container = state.deep(3);
                 state.take(4, 0);
-                marks.store_item(&container, &Value::Slice, &Value::Unknown);
+                marks.store_item(&container, &Value::Slice { cuts: true }, &Value::Unknown);
             }
             _ => state.forget(),
         }

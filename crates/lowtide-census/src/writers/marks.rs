@@ -156,6 +156,7 @@ impl<'a> Marks<'a> {
         let is_given = self.is_given(state, number)
             || self.body.is_free(variable)
             || self.body.is_shared_argument(variable);
+        self.passed_on(value);
         if !is_undone {
             self.stored(&Value::Deref(variable), value, is_given);
         }
@@ -163,10 +164,9 @@ impl<'a> Marks<'a> {
 
     /// A global or an attribute is given something.
     pub(super) fn store(&mut self, place: &Value, value: &Value) {
-        let makes = match place {
-            Value::Attribute(..) => self.body.makes_attributes(),
-            _ => self.body.of != Of::Function,
-        };
+        self.passed_on(value);
+        let is_attribute = matches!(place, Value::Attribute(..));
+        let makes = self.body.of != Of::Function || is_attribute && self.body.makes_attributes();
         self.stored(place, value, !makes);
     }
 
@@ -187,7 +187,13 @@ impl<'a> Marks<'a> {
                 self.mark_name(place, Does::Adds, "= itself + ...");
             }
             itself if peeled(itself) == peeled(place) => {}
-            _ if had || self.loops.around(self.at) => self.mark_name(place, Does::Empties, "="),
+            _ if had || self.loops.around(self.at) => {
+                let how = match is_lost(place, value) {
+                    true => site::GIVEN,
+                    false => site::GIVEN_UNKNOWN,
+                };
+                self.mark_name(place, Does::Empties, how);
+            }
             _ => {}
         }
     }
@@ -204,6 +210,7 @@ impl<'a> Marks<'a> {
     }
 
     pub(super) fn store_item(&mut self, container: &Value, key: &Value, value: &Value) {
+        self.passed_on(value);
         let is_slice = self.body.is_slice(key);
         let (does, how) = match value {
             _ if is_slice => (Does::Empties, "[:] ="),
@@ -217,8 +224,23 @@ impl<'a> Marks<'a> {
         self.mark(container, Does::Empties, How::Around("del ", "[...]"));
     }
 
-    /// A call, and what it gives.
-    pub(super) fn called(&mut self, callee: &Value, first: Option<&Value>) -> Value {
+    /// A value goes where it is not followed. If it is a method that was taken and not called, anybody may call it later.
+    pub(super) fn passed_on(&mut self, value: &Value) {
+        let value = match value {
+            Value::Alias(_, deep) => &deep.value,
+            other => other,
+        };
+        let Value::Attribute(of, number) = value else {
+            return;
+        };
+        let name = self.body.names.get(*number).map_or("", |name| &**name);
+        if let Some(does) = site::method(name) {
+            self.mark(&of.value, does, How::Method(&format!("{name}, passed on")));
+        }
+    }
+
+    /// A call, and what it gives. The arguments are in their order from the last to the first, if all are known.
+    pub(super) fn called(&mut self, callee: &Value, arguments: Option<&Vec<Value>>) -> Value {
         let body = self.body;
         let name = |number: usize| body.names.get(number).map_or("", |name| &**name);
         let callee = match callee {
@@ -236,10 +258,26 @@ impl<'a> Marks<'a> {
                 return of.clone().item();
             }
         }
-        if let (Some(first), Some(does)) = (first, site::function(called)) {
+        let Some(arguments) = arguments else {
+            return Value::Unknown;
+        };
+        if let (Some(first), Some(does)) = (arguments.last(), site::function(called)) {
             self.mark(first, does, How::Method(called));
         }
-        Value::Unknown
+        let is_grouping = called == site::GROUPING && arguments.len() == 1;
+        if site::makes(called, of.is_some()) && (is_grouping || arguments.iter().all(Value::is_new))
+        {
+            return Value::From([].into());
+        }
+        if !site::joins(called) {
+            return Value::Unknown;
+        }
+        let each = arguments.iter().flat_map(|one| match one {
+            Value::Of(items) => items,
+            other => other.parts(),
+        });
+        // `rows.append(row)` gives a new one where `rows` is a table of pandas.
+        Value::from_all(each.chain(of.map_or(&[][..], Value::parts)))
     }
 
     /// Something is done to the very name, and not to what it stands for.
@@ -321,6 +359,17 @@ impl<'a> Marks<'a> {
             Value::Name(name) if self.body.of == Of::Module => Owner::Global(*name),
             _ => Owner::Other,
         }
+    }
+}
+
+/// What a place had is not in what it is given, or not all of it.
+fn is_lost(place: &Value, value: &Value) -> bool {
+    match value {
+        Value::Cut(of) => {
+            let mut parts = of.value.parts().iter();
+            parts.any(|part| peeled(part) == peeled(place))
+        }
+        value => value.is_new(),
     }
 }
 

@@ -9,7 +9,7 @@ use super::body::Body;
 use super::codes::Codes;
 use super::lines::Lines;
 use super::read::Reader;
-use super::site::{Owner, Site, Target};
+use super::site::{Owner, Site, Target, is_of_name};
 use super::{Place, Slot};
 use crate::object::Class;
 use crate::source::Source;
@@ -254,8 +254,7 @@ impl<'a, 'h, S: Source> Within<'a, 'h, S> {
                     Some(globals) if globals == *dict => true,
                     // `from train import CACHE`: the same object by another module's name, as long as that keeps it.
                     Some(_) => {
-                        let gives = site.how == "=" || site.how == "del";
-                        !gives && value.is_some() && self.global(*own) == *value
+                        !is_of_name(&site.how) && value.is_some() && self.global(*own) == *value
                     }
                     // A module that is being run has no function.
                     None => file

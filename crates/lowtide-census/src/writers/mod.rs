@@ -66,7 +66,8 @@ pub struct Place {
     pub line: u32,
     /// With the class or the function around it: `Metrics.update`.
     pub function: String,
-    /// `append`, `+=`, `[...] =`; `[...].append` to one of its items.
+    /// `append`, `+=`, `[...] =`; `[...].append` to one of its items; `append, passed on` where it is handed to somebody who
+    /// may call it; `= (unless ...)` where it is not known whether what came has in it what was there.
     pub how: String,
 }
 
@@ -158,6 +159,8 @@ pub(crate) fn any(minor: u32, instructions: &[u8], rest: &[u8]) {
         arguments: rest.len() % 4,
         caught: caught.iter().map(|one| (one.to, one.end)).collect(),
         slices: vec![1],
+        cutting: vec![1],
+        nones: vec![2],
     };
     let lines = lines::Lines::read(minor, rest, 1);
     for site in machine::sites(&body).unwrap_or_default() {
@@ -201,6 +204,8 @@ impl Found {
         }
         // That nothing empties it is said only if nothing might.
         empties.extend(weak_empties);
+        // Those that only may, depending on what is put there, stand behind those that do.
+        empties.sort_by_key(|place| place.how == site::GIVEN_UNKNOWN);
         Writers {
             adds,
             empties,

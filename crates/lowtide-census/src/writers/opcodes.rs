@@ -51,12 +51,15 @@ pub(super) enum Op {
     LoadConst,
     /// `None` and others that the interpreter has itself.
     LoadCommon,
+    LoadNumber,
     LoadAttr,
     LoadMethod,
     LoadSuper,
     StoreAttr,
     DeleteAttr,
     Subscript,
+    /// `x[y:z]`.
+    Slice,
     StoreSubscript,
     DeleteSubscript,
     StoreSlice,

@@ -76,6 +76,11 @@ const QUALIFIED: u64 = 128;
 const IN_FUNCTION_9: [u64; 3] = [16, 24, 104];
 const IN_FUNCTION: [u64; 3] = [48, 16, 40];
 
+/// In a slice: where it begins, where it ends, by what steps.
+const IN_SLICE: [u64; 3] = [16, 24, 32];
+/// The type of `None`.
+const NONE: &str = "NoneType";
+
 /// A function's code, globals and qualified name.
 pub(super) struct Function {
     pub code: u64,
@@ -214,7 +219,11 @@ impl<'a, 'h, S: Source> Reader<'a, 'h, S> {
             11.. => caught(&self.bytes(self.pointer(code, CAUGHT)?)?),
         };
         let constants = self.items(code, places.constants)?;
-        let slices = (0..constants.len()).filter(|nth| self.is(constants[*nth], "slice"));
+        let kept = |keep: &dyn Fn(u64) -> bool| -> Vec<usize> {
+            let each = constants.iter().enumerate();
+            each.filter_map(|(nth, one)| keep(*one).then_some(nth))
+                .collect()
+        };
         Some(Body {
             minor,
             of: self.of(code)?,
@@ -226,8 +235,20 @@ impl<'a, 'h, S: Source> Reader<'a, 'h, S> {
             deref,
             free,
             caught: caught.iter().map(|one| (one.to, one.end)).collect(),
-            slices: slices.collect(),
+            slices: kept(&|one| self.is(one, "slice")),
+            cutting: kept(&|one| self.cuts(one)),
+            nones: kept(&|one| self.is(one, NONE)),
         })
+    }
+
+    /// A slice that leaves out something, and goes step by step.
+    fn cuts(&self, object: u64) -> bool {
+        let is_none = |offset: u64| {
+            let part = self.pointer(object, offset);
+            part.is_none_or(|part| self.is(part, NONE))
+        };
+        let [start, stop, step] = IN_SLICE;
+        self.is(object, "slice") && is_none(step) && !(is_none(start) && is_none(stop))
     }
 
     fn instructions(&self, code: u64) -> Option<Vec<u8>> {

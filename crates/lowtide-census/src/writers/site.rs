@@ -35,7 +35,7 @@ pub(super) enum Does {
 pub(super) struct Site {
     pub target: Target,
     pub does: Does,
-    /// `append`, `+=`, `[...].append`.
+    /// `append`, `+=`, `[...].append`; `append, passed on` where somebody else may call it.
     pub how: String,
     /// The instruction, in words.
     pub at: usize,
@@ -53,6 +53,36 @@ const EMPTYING: &[&str] = &[
 /// Functions that do it to their first argument.
 const ADDING_TO: &[&str] = &["heappush", "insort", "insort_left", "insort_right"];
 const EMPTYING_OF: &[&str] = &["heappop"];
+
+/// Functions that put what they are given into one: `pandas.concat`, `torch.cat`, `numpy.append`.
+#[rustfmt::skip]
+const JOINING: &[&str] = &["concat", "concatenate", "cat", "vstack", "hstack", "append"];
+/// What makes new containers: such as have no module before them, and such as may have one.
+const BUILTIN: &[&str] = &["list", "dict", "set", "tuple", "frozenset", "bytearray"];
+const MAKING: &[&str] = &["deque", "OrderedDict", "Counter", "DataFrame", GROUPING];
+/// What it is given first makes its values, and is not in it.
+pub(super) const GROUPING: &str = "defaultdict";
+
+/// The name is given something that what it had is not in, or not all of it.
+pub(super) const GIVEN: &str = "=";
+/// It is given something of which that is not known: it may be what it had and more. So it says under which condition
+/// it empties; if it were left out, nothing would seem to.
+pub(super) const GIVEN_UNKNOWN: &str = "= (unless the new one keeps it)";
+
+/// What is given to a name, and not done to what it stands for.
+pub(super) fn is_of_name(how: &str) -> bool {
+    how == "del" || how.starts_with(GIVEN)
+}
+
+/// It gives all that it is given, in one.
+pub(super) fn joins(function: &str) -> bool {
+    JOINING.contains(&function)
+}
+
+/// It makes a new container; `is_attribute` is what has something before it.
+pub(super) fn makes(function: &str, is_attribute: bool) -> bool {
+    MAKING.contains(&function) || (!is_attribute && BUILTIN.contains(&function))
+}
 
 /// What a method does to its object.
 pub(super) fn method(name: &str) -> Option<Does> {

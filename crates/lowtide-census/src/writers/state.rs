@@ -124,6 +124,15 @@ impl State {
         self.kept.clear();
     }
 
+    /// The same, as for what was made and lies on the stack meanwhile: a comprehension fills it.
+    pub(super) fn fills(&mut self) {
+        for value in &mut self.stack {
+            if matches!(value, Value::From(_) | Value::Of(_)) {
+                *value = Value::Unknown;
+            }
+        }
+    }
+
     /// `first` is the first instruction that gives it something.
     pub(super) fn is_given(&self, variable: usize, first: Option<usize>) -> bool {
         let word = self.given.get(variable / 64);

@@ -18,6 +18,7 @@ const STORE_FAST: u8 = 110;
 const DELETE_FAST: u8 = 65;
 const BUILD_LIST: u8 = 47;
 const JUMP_BACKWARD: u8 = 77;
+const PUSH_NULL: u8 = 34;
 const SWAP: u8 = 115;
 const UNKNOWN: u8 = 148;
 
@@ -42,6 +43,8 @@ fn body(minor: u32, code: &[(u8, u8)]) -> Body {
         arguments: 1,
         caught: Vec::new(),
         slices: Vec::new(),
+        cutting: Vec::new(),
+        nones: Vec::new(),
     }
 }
 
@@ -121,6 +124,44 @@ fn what_is_given_in_a_loop_is_given_again() {
     assert_eq!(found(&once), []);
     let again = [&once[..], &[(JUMP_BACKWARD, 4)]].concat();
     assert_eq!(found(&again), [("x", Does::Empties, "=".to_owned())]);
+}
+
+#[test]
+fn what_may_be_the_old_one_and_more_is_not_told_to_empty() {
+    // x = y, again and again.
+    let code = [(LOAD_FAST, 2), (STORE_FAST, 1), (JUMP_BACKWARD, 4)];
+    let expected = [("x", Does::Empties, super::site::GIVEN_UNKNOWN.to_owned())];
+    assert_eq!(found(&code), expected);
+    // x = [y]: who knows what y has.
+    let code = [
+        (LOAD_FAST, 2),
+        (BUILD_LIST, 1),
+        (STORE_FAST, 1),
+        (JUMP_BACKWARD, 5),
+    ];
+    assert_eq!(found(&code), expected);
+    // x = append(y, x), of whatever module.
+    let code = [
+        &[(LOAD_FAST, 2), (LOAD_ATTR, 3)][..],
+        &[(LOAD_FAST, 2), (LOAD_FAST, 1), (CALL, 2)],
+        &[(STORE_FAST, 1), (JUMP_BACKWARD, 8)],
+    ];
+    let adds = ("x", Does::Adds, "= itself + ...".to_owned());
+    assert!(found(&code.concat()).contains(&adds));
+}
+
+#[test]
+fn a_method_that_is_taken_and_not_called_may_be_called() {
+    const RETURN_VALUE: u8 = 36;
+    let taken = [&SELF_ROWS[..], &[(LOAD_ATTR, 2)]].concat();
+    let expected = [(".rows", Does::Adds, "append, passed on".to_owned())];
+    for then in [(RETURN_VALUE, 0), (BUILD_LIST, 1)] {
+        assert_eq!(found(&[&taken[..], &[then]].concat()), expected);
+    }
+    // append = self.rows.append; append(0)
+    let called = [(STORE_FAST, 1), (LOAD_FAST, 1), (PUSH_NULL, 0)];
+    let code = [&taken[..], &called, &APPENDED[1..]].concat();
+    assert_eq!(found(&code), [(".rows", Does::Adds, APPEND.to_owned())]);
 }
 
 #[test]

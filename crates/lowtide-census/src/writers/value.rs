@@ -18,8 +18,13 @@ pub(super) enum Value {
     Null,
     Constant(usize),
     /// `None`, or another that all code has.
-    Common,
-    Slice,
+    Common {
+        is_none: bool,
+    },
+    /// `y:z`; whether it may leave out something.
+    Slice {
+        cuts: bool,
+    },
     /// The function's own value of a variable that a comprehension uses meanwhile.
     Saved(usize),
     Fast(usize),
@@ -31,8 +36,12 @@ pub(super) enum Value {
     Alias(usize, Rc<Deep>),
     Attribute(Rc<Deep>, usize),
     Item(Rc<Deep>),
-    /// `x + y`, `[*x, y]`: made anew from these.
+    /// `x + y`, `[*x, y]`: made anew from these, and from nothing that was not written there if there are none.
     From(Rc<[Value]>),
+    /// `[x, y]`: has these in it.
+    Of(Rc<[Value]>),
+    /// `x[y:z]`: not all of it.
+    Cut(Rc<Deep>),
     /// `x += y`, before it is put back.
     Inplace(Rc<Deep>, Sign),
 }
@@ -50,6 +59,7 @@ impl Value {
             Value::Alias(_, deep)
             | Value::Attribute(deep, _)
             | Value::Item(deep)
+            | Value::Cut(deep)
             | Value::Inplace(deep, _) => deep.depth,
             _ => 0,
         }
@@ -116,25 +126,73 @@ impl Value {
         }
     }
 
-    /// What it is made from, if it is one of those that are made.
+    /// Nothing that was there before is in it.
+    pub(super) fn is_new(&self) -> bool {
+        match self {
+            Value::Constant(_) | Value::Common { .. } => true,
+            Value::From(parts) => parts.is_empty(),
+            _ => false,
+        }
+    }
+
+    /// What it is made from, as far as that is known.
     pub(super) fn parts(&self) -> &[Value] {
+        const UNKNOWN: &[Value] = &[Value::Unknown];
         match self {
             Value::From(parts) => parts,
+            new if new.is_new() => &[],
             place if place.is_place() => std::slice::from_ref(place),
-            _ => &[],
+            _ => UNKNOWN,
         }
     }
 
     /// Made from two others.
     pub(super) fn from_two(one: &Value, other: &Value) -> Value {
-        let parts = one.parts().iter().chain(other.parts());
-        Value::From(parts.take(MOST_PARTS).cloned().collect())
+        Value::from_all(one.parts().iter().chain(other.parts()))
+    }
+
+    /// Made from all of these. Where there are too many, the rest is one that is not known.
+    pub(super) fn from_all<'a>(all: impl Iterator<Item = &'a Value>) -> Value {
+        let mut parts = Vec::new();
+        for part in all {
+            if parts.len() == MOST_PARTS {
+                parts.push(Value::Unknown);
+                break;
+            }
+            if !parts.contains(part) {
+                parts.push(part.clone());
+            }
+        }
+        Value::From(parts.into())
+    }
+
+    /// A display, which may hold what was there before.
+    pub(super) fn of_items(items: &[Value]) -> Value {
+        if items.iter().all(Value::is_new) {
+            return Value::From([].into());
+        }
+        let known = items.iter().take(MOST_PARTS).map(|item| match item {
+            // Others would make it as deep as the code is long.
+            item if item.is_place() => item.clone(),
+            _ => Value::Unknown,
+        });
+        Value::Of(known.collect())
+    }
+
+    /// A slice of it.
+    pub(super) fn cut(self) -> Value {
+        match self.is_place() || matches!(self, Value::From(_)) {
+            true => self.deep().map_or(Value::Unknown, Value::Cut),
+            false => Value::Unknown,
+        }
     }
 
     /// The same on both ways that lead here, or not known.
     pub(super) fn met(&self, other: &Value) -> Value {
         if self == other {
             self.clone()
+        } else if self.is_new() && other.is_new() {
+            Value::From([].into())
         } else {
             Value::Unknown
         }
