@@ -311,7 +311,7 @@ pub(crate) mod tests {
         let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
         for sentence in [
             "train.CACHE (list, 1,203 items) keeps 26.1 GB: 1,203 x Tensor cpu float32 [3, 1344, 1344]",
-            "ends at 5,000: its capacity",
+            "its capacity says 5,000",
             "may be added to by append in Metrics.update, pipeline.py:8, the only place found",
             "nothing was found that empties it",
             "not accounted for 12 objects (3.40 kB) changed while being read: left out pagemap could not",

@@ -143,7 +143,7 @@ mod tests {
         assert!(
             wide.starts_with(
                 "+1,203 x Tensor cpu float32 [3, 1344, 1344] (+26.1 GB), 1.00 a step, \
-                 held by train.CACHE (list, 412 -> 1,615)\n    ends at 5,000: its capacity\n"
+                 held by train.CACHE (list, 412 -> 1,615)\n    its capacity says 5,000\n"
             ),
             "{wide}"
         );
