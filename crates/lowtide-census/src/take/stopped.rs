@@ -24,8 +24,9 @@ use crate::source::{Direct, Whole};
 /// How long a moment is waited for in which Python's collector is at rest: a full collection of millions of objects takes
 /// seconds.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Copies that are made at most. A process whose objects come and go within the same room needs one, sometimes two.
-const COPIES: usize = 4;
+/// Copies that are made at most. A process whose objects come and go within the same room needs one, sometimes two; for one
+/// that makes and frees them at full speed beside torch four were too few in one of six tries on busy cores.
+const COPIES: usize = 8;
 /// What is copied at most: more would not be copied in the time that a process may be held for.
 const MOST_COPIED: u64 = 4 << 30;
 
