@@ -220,6 +220,9 @@ def main():
     before = _step_of(resume)
     trainer.train(resume_from_checkpoint=resume, ignore_keys_for_eval=["past_key_values", "rope_deltas"])
     tell_end(chosen, trainer.state.global_step - before, count)
+    if torch.distributed.is_initialized():
+        # Its threads have to end before the interpreter does: else a rank aborts now and then after its last step.
+        torch.distributed.destroy_process_group()
 
 
 def tell(chosen, settings, training, model):
