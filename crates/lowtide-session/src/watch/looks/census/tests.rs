@@ -195,7 +195,7 @@ fn that_it_is_not_taken_is_told_once() {
     assert_eq!(
         said,
         [
-            "no census of 7: it would take about 132 MB, more than a tenth of the 1.00 GB that are left below the limit; \
+            "no census of 7: it would take about 140 MB, more than a tenth of the 1.00 GB that are left below the limit; \
              who holds what grows is not known"
         ]
     );
